@@ -1,0 +1,72 @@
+"""Where text may be cut so that its pre-tokens are those of the uncut text.
+
+Two kinds of place are safe:
+
+* The start of a special token that no other occurrence of a special token overlaps: pieces
+  between special tokens are scanned alone anyway.
+* For the rules listed in `CUTTABLE`, a space between an ASCII letter or digit and an ASCII
+  letter: each of these rules ends a pre-token before such a space and starts the next one with
+  it, and none looks further. Not so for an unknown regex, hence for those only special tokens.
+
+Positions are byte offsets; both kinds fall between characters of valid UTF-8.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from bpefleet.shared.patterns import PATTERNS, Pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CUTTABLE: Final = frozenset(PATTERNS) - {"deepseek-v3"}
+"""Names of the rules proven (and tested) to allow a cut at a space between ASCII words."""
+
+_BETWEEN_WORDS = rb"(?<=[A-Za-z0-9]) (?=[A-Za-z])"
+
+
+class Boundaries:
+    """Finds safe cuts for one pattern and set of special tokens.
+
+    Attributes:
+        reach: Bytes around a place that decide whether it is safe.
+    """
+
+    def __init__(self, pattern: Pattern, special_tokens: tuple[str, ...]) -> None:
+        self._tokens = [token.encode() for token in special_tokens]
+        # Matches need not overlap: a place inside an occurrence is no cut anyway.
+        places = [re.escape(token) for token in self._tokens]
+        if pattern.name in CUTTABLE:
+            places.append(_BETWEEN_WORDS)
+        self._places = re.compile(b"|".join(places)) if places else None
+        self.reach = max(map(len, self._tokens), default=0) + 2
+
+    def cuts(self, data: bytes, start: int, end: int) -> Iterator[int]:
+        """The safe cuts in `data[start:end]`, ascending.
+
+        `data` must hold `reach` bytes on both sides of the range, or begin or end with the text.
+        """
+        if self._places is None:
+            return
+        for match in self._places.finditer(data, start, end + self.reach):
+            place = match.start()
+            if place >= end:
+                return
+            if not self._inside_token(data, place):
+                yield place
+
+    def _inside_token(self, data: bytes, place: int) -> bool:
+        """Whether an occurrence of a special token starts before `place` and ends after it."""
+        return any(
+            data.find(token, max(0, place - len(token) + 1), place + len(token) - 1) >= 0
+            for token in self._tokens
+        )
+
+
+@lru_cache(maxsize=8)
+def boundaries(pattern: Pattern, special_tokens: tuple[str, ...]) -> Boundaries:
+    """The boundaries of a rule, compiled once."""
+    return Boundaries(pattern, special_tokens)

@@ -1,0 +1,168 @@
+"""Connections to Redis that ride out a restart, and a first check that fails fast.
+
+A worker or an aggregator that runs for days must survive a Redis restart; a mistyped URL must be
+said within seconds. So `check` tries once, and the connections made afterwards are patient: about
+two minutes of retries, growing to one every two seconds.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any, Final, cast
+
+import redis
+import redis.asyncio
+from redis import exceptions as redis_errors
+from redis.asyncio.retry import Retry as AsyncRetry
+from redis.backoff import ExponentialBackoff, NoBackoff
+from redis.retry import Retry
+
+from bpefleet.shared import keys
+from bpefleet.shared.errors import QueueError
+
+SOCKET_TIMEOUT: Final = 30.0
+"""Seconds without an answer until a connection counts as lost; a blocking read must be shorter."""
+
+_CHECK_TIMEOUT: Final = 5.0
+_OLDEST_SERVER: Final = (6, 2)
+_SCHEMES: Final = {
+    "redis": "redis",
+    "rediss": "rediss",
+    "unix": "unix",
+    "valkey": "redis",
+    "valkeys": "rediss",
+    "valkey+unix": "unix",
+}
+_URL_HINT: Final = (
+    "give redis://[user:password@]host:6379/0, rediss://… for TLS, or unix:///path/to/socket"
+)
+
+
+def connect(url: str) -> redis.Redis:
+    """A patient connection for synchronous use; it connects when first used.
+
+    Raises:
+        QueueError: `url` is not a Redis URL.
+    """
+    retry = Retry(_backoff(), _RETRIES)
+    return cast("redis.Redis", _from_url(redis.Redis, url, retry=retry, **_PATIENT))
+
+
+def connect_async(url: str) -> redis.asyncio.Redis:
+    """A patient connection for asyncio. Its `XREAD` may block for less than `SOCKET_TIMEOUT`.
+
+    Raises:
+        QueueError: `url` is not a Redis URL.
+    """
+    retry = AsyncRetry(_backoff(), _RETRIES)
+    client = _from_url(redis.asyncio.Redis, url, retry=retry, **_PATIENT)
+    return cast("redis.asyncio.Redis", client)
+
+
+def check(url: str) -> None:
+    """Make sure that Redis answers, lets us in, takes writes and is new enough for RQ.
+
+    Raises:
+        QueueError: It does not, said in one line without the password, within seconds.
+    """
+    once = {"socket_timeout": _CHECK_TIMEOUT, "retry": Retry(NoBackoff(), 0)}
+    if _scheme(url) != "unix":
+        once["socket_connect_timeout"] = _CHECK_TIMEOUT
+    with _from_url(redis.Redis, url, **once) as connection:
+        try:
+            connection.ping()
+            connection.set(keys.check_key(secrets.token_hex(8)), b"", px=1000)
+            version = str(connection.info("server")["redis_version"])
+        except (redis_errors.RedisError, OSError, UnicodeError) as error:
+            raise _explain(url, error) from None
+    if tuple(int(part) for part in version.split(".")[:2]) < _OLDEST_SERVER:
+        raise QueueError(
+            f"Redis {version} at {redacted(url)} is too old",
+            hint="version 6.2 or newer is needed (or any Valkey)",
+        )
+
+
+def redacted(url: str) -> str:
+    """`url` without its password and without options, which may hold passwords too."""
+    # Not by a URL parser: a malformed URL is what most needs to be shown, and must not leak.
+    scheme, separator, rest = url.partition("://") if "://" in url else ("", "", url)
+    login, at, place = rest.rpartition("@")
+    user, colon, _password = login.partition(":")
+    return f"{scheme}{separator}{user}{':***' if colon else ''}{at}{place.partition('?')[0]}"
+
+
+_EXPLANATIONS: Final[tuple[tuple[tuple[type[Exception], ...], str, str], ...]] = (
+    (
+        (redis_errors.AuthenticationError, redis_errors.AuthenticationWrongNumberOfArgsError),
+        "Redis at {where} does not accept the user or password",
+        "put them into the URL: redis://user:password@host:6379/0",
+    ),
+    (
+        (redis_errors.NoPermissionError,),
+        "Redis at {where} denies this user what the queue needs: {error}",
+        "allow the user the keys rq:* and bpefleet:*",
+    ),
+    (
+        (redis_errors.ReadOnlyError,),
+        "Redis at {where} is a read-only replica",
+        "give the primary's URL",
+    ),
+    (
+        (redis_errors.OutOfMemoryError,),
+        "Redis at {where} is full (maxmemory)",
+        "raise it, or remove keys",
+    ),
+    (
+        (redis_errors.BusyLoadingError,),
+        "Redis at {where} is still loading its data",
+        "try again soon",
+    ),
+    (
+        (redis_errors.TimeoutError, TimeoutError),
+        f"Redis at {{where}} does not answer within {_CHECK_TIMEOUT:.0f} s",
+        "check host, port and firewall",
+    ),
+    ((redis_errors.ResponseError,), "Redis at {where} refuses to work: {error}", ""),
+)
+_RETRIES: Final = 60
+_PATIENT: Final[dict[str, Any]] = {
+    "retry_on_error": [
+        redis_errors.ConnectionError,
+        redis_errors.TimeoutError,
+        redis_errors.BusyLoadingError,
+    ],
+    "health_check_interval": 15,
+    "socket_timeout": SOCKET_TIMEOUT,
+    # A work-horse connects anew for each job. This saves it three round trips and the search for
+    # redis-py's own version in the installed metadata.
+    "protocol": 2,
+    "driver_info": None,
+}
+
+
+def _backoff() -> ExponentialBackoff:
+    return ExponentialBackoff(cap=2, base=0.1)
+
+
+def _scheme(url: str) -> str:
+    scheme = _SCHEMES.get(url.partition("://")[0].lower())
+    if scheme is None or "://" not in url:
+        raise QueueError(f"not a Redis URL: {redacted(url)}", hint=_URL_HINT)
+    return scheme
+
+
+def _from_url(client: Any, url: str, **options: Any) -> Any:
+    target = f"{_scheme(url)}://{url.partition('://')[2]}"
+    try:
+        return client.from_url(target, **options)
+    except (ValueError, TypeError):  # its text may quote the password
+        raise QueueError(f"not a Redis URL: {redacted(url)}", hint=_URL_HINT) from None
+
+
+def _explain(url: str, error: Exception) -> QueueError:
+    for kinds, text, hint in _EXPLANATIONS:
+        if isinstance(error, kinds):
+            return QueueError(text.format(where=redacted(url), error=error), hint=hint)
+    return QueueError(
+        f"cannot reach Redis at {redacted(url)}: {error}", hint="is it running there?"
+    )

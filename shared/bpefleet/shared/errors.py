@@ -1,0 +1,113 @@
+"""Every error that bpefleet raises on purpose.
+
+    BpefleetError
+    ├── UsageError             a wrong option or argument
+    ├── SourceError            the corpus: missing, empty, unreadable
+    │   ├── InvalidTextError   bytes that are not UTF-8, in strict mode
+    │   ├── SourceChangedError a file is not what it was when the run was planned
+    │   └── ExhaustedError     the corpus holds too few merges for the vocabulary
+    ├── OutputError            the run directory: exists, cannot be written, damaged
+    ├── QueueError             Redis cannot be reached or used
+    │   └── NoWorkersError     nobody serves the queue
+    ├── ChunksFailedError      some chunks could not be counted
+    ├── TrainerError           the trainer process died; the counts are kept
+    └── InterruptedRunError    Ctrl-C or SIGTERM
+
+Each class names the exit code of the command line; the message says what happened and where,
+`hint` what to do about it.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """The exit codes of the `bpefleet` command."""
+
+    OK = 0
+    INTERNAL = 1
+    USAGE = 2
+    SOURCE = 3
+    OUTPUT = 4
+    QUEUE = 5
+    CHUNKS_FAILED = 6
+    TRAINER = 7
+    INTERRUPTED = 130
+
+
+class BpefleetError(Exception):
+    """The base of all errors raised on purpose.
+
+    Args:
+        message: What happened, to which file or chunk.
+        hint: What to do about it; empty when the message says it all.
+    """
+
+    exit_code = ExitCode.INTERNAL
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}\nhint: {self.hint}" if self.hint else self.message
+
+
+class UsageError(BpefleetError):
+    """An option or argument is wrong: a bad regex, a vocabulary too small, an empty token."""
+
+    exit_code = ExitCode.USAGE
+
+
+class SourceError(BpefleetError):
+    """A source is missing, empty or unreadable."""
+
+    exit_code = ExitCode.SOURCE
+
+
+class InvalidTextError(SourceError):
+    """A source holds bytes that are not UTF-8; the message has the file and the byte offset."""
+
+
+class SourceChangedError(SourceError):
+    """A source is not the file that the run was planned on."""
+
+
+class ExhaustedError(SourceError):
+    """The corpus holds fewer merges than the vocabulary has room for."""
+
+
+class OutputError(BpefleetError):
+    """The run directory exists already, cannot be written, or is damaged."""
+
+    exit_code = ExitCode.OUTPUT
+
+
+class QueueError(BpefleetError):
+    """Redis cannot be reached, refuses the password, or cannot take more."""
+
+    exit_code = ExitCode.QUEUE
+
+
+class NoWorkersError(QueueError):
+    """No worker serves the queue."""
+
+
+class ChunksFailedError(BpefleetError):
+    """Some chunks could not be counted; the counts of the others are kept."""
+
+    exit_code = ExitCode.CHUNKS_FAILED
+
+
+class TrainerError(BpefleetError):
+    """The trainer process failed or was killed; the counts are kept."""
+
+    exit_code = ExitCode.TRAINER
+
+
+class InterruptedRunError(BpefleetError):
+    """The run was stopped by Ctrl-C or SIGTERM."""
+
+    exit_code = ExitCode.INTERRUPTED

@@ -1,0 +1,193 @@
+"""The counting job as RQ sees it: how it is built, what it may run, how its end is announced.
+
+Whoever can write to Redis can name any function, callback or webhook in a job, whatever the
+serializer. `FleetJob` runs one function only and drops the rest.
+
+RQ tells nobody when a job ends. `FleetJob` adds an event to the run's stream in the MULTI in
+which RQ records the end, so that there is no end without event and no event without end.
+"""
+
+from __future__ import annotations
+
+import html
+import traceback
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from rq import Queue, Retry
+from rq.job import Job
+from rq.utils import import_attribute
+
+from bpefleet.shared import keys
+from bpefleet.shared.errors import BpefleetError, QueueError
+from bpefleet.shared.messages import CountSpec, Failed, MessageError
+from bpefleet.shared.serializer import JsonSerializer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redis import Redis
+    from redis.client import Pipeline
+
+HEARTBEAT: Final = 5
+"""Seconds between a worker's signs of life."""
+
+LOST_AFTER: Final = 3 * HEARTBEAT
+"""Seconds of silence after which a worker counts as dead and its job as abandoned."""
+
+RETRIES: Final = 3
+"""Times that a failed job is tried again at once, if trying again can help."""
+
+RESULT_TTL: Final = 600
+"""Seconds that RQ keeps a counted job. The event and the payload matter, not this."""
+
+FAILURE_TTL: Final = keys.EVENTS_TTL
+"""Seconds that RQ keeps a failed job."""
+
+_TRACEBACK_LINES: Final = 20
+
+
+class ForbiddenJobError(BpefleetError):
+    """A job asks for something else than counting a chunk of its own run."""
+
+
+class FleetJob(Job):
+    """A job that counts one chunk.
+
+    Attributes:
+        failed: Why the last attempt failed, once known better than RQ's own text says it.
+    """
+
+    failed: Failed | None = None
+    _counted: bytes = b""
+
+    @property
+    def func(self) -> Callable[..., Any]:
+        """The counting function.
+
+        Raises:
+            ForbiddenJobError: The job names another one, or a chunk that its id does not.
+        """
+        if self.func_name != keys.COUNT_CHUNK or self.instance is not None:
+            raise ForbiddenJobError(f"job {self.id} asks for {self.func_name!r}, which is not run")
+        if tuple(self.args[:2]) != keys.run_and_chunk(self.id):
+            raise ForbiddenJobError(f"job {self.id} asks for a chunk that is not its own")
+        return import_attribute(keys.COUNT_CHUNK)
+
+    def restore(self, raw_data: Any) -> None:
+        """Load from Redis, without callbacks and webhooks: RQ would import and call any."""
+        super().restore(raw_data)
+        self._success_callback_name = None
+        self._failure_callback_name = None
+        self._stopped_callback_name = None
+        self.webhooks = []
+
+    def perform(self) -> Any:
+        """Count, and note the outcome for the event.
+
+        The result is serialized here, where a failure to do so fails the job: later, RQ would
+        store a text in its place and call that a success.
+        """
+        try:
+            result = super().perform()
+            self._counted = self.serializer.dumps(result)
+        except Exception as error:
+            if not _may_heal(error):
+                self.retries_left = 0
+            self.failed = _describe(error)
+            raise
+        return result
+
+    def _handle_success(
+        self, result_ttl: int, pipeline: Pipeline, *args: Any, **kwargs: Any
+    ) -> None:
+        super()._handle_success(result_ttl, pipeline, *args, **kwargs)
+        self._announce("counted", self._counted, pipeline)
+
+    def _handle_failure(
+        self, exc_string: str, pipeline: Pipeline, *args: Any, **kwargs: Any
+    ) -> None:
+        super()._handle_failure(exc_string, pipeline, *args, **kwargs)
+        failed = self.failed or _describe_text(exc_string)
+        self._announce("failed", JsonSerializer.dumps(failed.to_json()), pipeline)
+
+    def _announce(self, outcome: str, body: bytes, pipeline: Pipeline) -> None:
+        # The id, not the arguments: it is what the registries and the ledger go by.
+        if (place := keys.run_and_chunk(self.id)) is None:
+            return
+        run, chunk = place
+        stream = keys.events_key(run)
+        event = {"chunk": chunk, "job": self.id, "outcome": outcome, "body": body}
+        pipeline.xadd(stream, event)  # type: ignore[arg-type]
+        pipeline.expire(stream, keys.EVENTS_TTL)
+
+
+def build_job(
+    run: str,
+    chunk: int,
+    spec: CountSpec,
+    *,
+    description: str,
+    timeout: int,
+    connection: Redis,
+) -> FleetJob:
+    """Make the job that counts a chunk; `fleet_queue(…).enqueue_job(job, unique=True)` queues it.
+
+    Args:
+        run: The run's id: letters, digits, `-` and `_`.
+        chunk: The chunk's index in the run's plan.
+        spec: What to count and how.
+        description: What people see of the job; anything that could act as markup or terminal
+            control is escaped.
+        timeout: Seconds that one attempt may take.
+        connection: Where the job is stored.
+    """
+    job = FleetJob.create(
+        keys.COUNT_CHUNK,
+        args=(run, chunk, spec.to_json()),
+        id=keys.job_id(run, chunk),
+        description=escaped(description),
+        timeout=timeout,
+        result_ttl=RESULT_TTL,
+        failure_ttl=FAILURE_TTL,
+        retry=Retry(max=RETRIES),
+        connection=connection,
+        serializer=JsonSerializer,
+    )
+    return cast("FleetJob", job)
+
+
+def fleet_queue(connection: Redis) -> Queue:
+    """The queue that all producers fill and all workers serve."""
+    return Queue(keys.QUEUE, connection=connection, job_class=FleetJob, serializer=JsonSerializer)
+
+
+def escaped(text: str) -> str:
+    r"""`text` with control and format characters as `\x1b`, `\u202e` and markup as entities."""
+    shown = (char if char.isprintable() else ascii(char)[1:-1] for char in text)
+    return html.escape("".join(shown))
+
+
+def _may_heal(error: Exception) -> bool:
+    """Whether another attempt can end differently: our own errors say what is wrong for good."""
+    return isinstance(error, QueueError) or not isinstance(error, BpefleetError | MessageError)
+
+
+def _describe(error: Exception) -> Failed:
+    lines = "".join(traceback.format_exception(error)).splitlines()
+    return Failed(
+        kind=type(error).__name__,
+        error=str(error),
+        traceback="\n".join(lines[-_TRACEBACK_LINES:]),
+    )
+
+
+def _describe_text(exc_string: str) -> Failed:
+    """For ends that RQ notices from outside, where there is no exception to ask."""
+    lines = exc_string.splitlines() or [""]
+    if "AbandonedJobError" in exc_string:
+        text = f"its worker died or lost Redis for {LOST_AFTER} s, on every attempt"
+        return Failed(kind="AbandonedJobError", error=text, traceback="")
+    if "stopped by user" in exc_string:
+        return Failed(kind="StoppedJob", error="stopped on request", traceback="")
+    tail = "\n".join(lines[-_TRACEBACK_LINES:])
+    return Failed(kind=lines[-1].partition(":")[0], error=lines[-1], traceback=tail)

@@ -1,0 +1,74 @@
+"""Every Redis key and name of bpefleet's own, in one place.
+
+RQ keeps its own keys under `rq:`; ours all start with `bpefleet:`.
+
+`bpefleet:events:<run>`
+    Stream. Written by workers, in the MULTI that records a job's end; read by the aggregator.
+    Trimmed as chunks are folded, deleted at the run's end, else expires after `EVENTS_TTL`.
+
+`bpefleet:payload:<run>:<chunk>:<token>`
+    String. Written by a worker before its job ends; read by the aggregator. Deleted once folded,
+    else expires after `PAYLOAD_TTL`.
+
+`bpefleet:check:<token>`
+    String. Written by whoever connects, to see that Redis takes writes. Expires in a second.
+
+`bpefleet:abandoned`
+    String. The lock of the producer that looks for abandoned jobs. Deleted after use, else
+    expires after `ABANDONED_LOCK_TTL`.
+
+Redis is disposable: what it holds can be made again from the run directory.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+QUEUE: Final = "bpefleet"
+"""The one RQ queue. Workers serve a single queue: RQ loses jobs popped from several."""
+
+COUNT_CHUNK: Final = "bpefleet.worker.tasks.count_chunk"
+"""The dotted name of the counting job: the producer queues it without importing the worker."""
+
+PAYLOAD_TTL: Final = 24 * 3600
+"""Seconds that an unclaimed payload stays: longer than any producer's absence worth serving."""
+
+EVENTS_TTL: Final = 7 * 24 * 3600
+"""Seconds that an abandoned run's event stream stays."""
+
+ABANDONED_LOCK: Final = "bpefleet:abandoned"
+"""Held while abandoned jobs are queued again: two producers at it would queue each twice."""
+
+ABANDONED_LOCK_TTL: Final = 30
+"""Seconds after which that lock frees itself, should its holder die."""
+
+
+def events_key(run: str) -> str:
+    """The stream of a run's completion events."""
+    return f"bpefleet:events:{run}"
+
+
+def payload_key(run: str, chunk: int, token: str) -> str:
+    """The payload of one attempt at a chunk; `token` keeps attempts apart."""
+    return f"bpefleet:payload:{run}:{chunk}:{token}"
+
+
+def payload_keys(run: str) -> str:
+    """A pattern that matches all payloads of a run: its name has no character that SCAN reads."""
+    return f"bpefleet:payload:{run}:*"
+
+
+def check_key(token: str) -> str:
+    """A key written once to see whether Redis takes writes."""
+    return f"bpefleet:check:{token}"
+
+
+def job_id(run: str, chunk: int) -> str:
+    """The RQ job id of a chunk: letters, digits, `-` and `_` only, as RQ demands."""
+    return f"{run}-{chunk}"
+
+
+def run_and_chunk(job_id: str) -> tuple[str, int] | None:
+    """The run and chunk that `job_id` made this id of; None for an id of other origin."""
+    run, _, chunk = job_id.rpartition("-")
+    return (run, int(chunk)) if run and chunk.isascii() and chunk.isdigit() else None

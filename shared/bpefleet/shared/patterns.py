@@ -1,0 +1,177 @@
+"""The split rules by name, and what a run's counts depend on.
+
+A split rule cuts text into pre-tokens; pair merges never cross them. The regexes are those that
+the models' own tokenizers publish (tiktoken's `openai_public.py`, rustbpe, nanochat, llama_models,
+Qwen, mistral_common, DeepSeek-V3's `tokenizer.json`).
+
+Engines differ where it hurts, hence a form for each. In Oniguruma's Ruby syntax, which Hugging
+Face tokenizers use, `{1,3}+` repeats instead of being possessive and `$` is the end of a line.
+tiktoken takes one regex, so that rules of several splits need a single equivalent one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+import regex
+
+from bpefleet.shared.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+_CONTRACTION = r"'(?i:[sdmt]|ll|ve|re)"
+_CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+_WORD = r"[^\r\n\p{L}\p{N}]?\p{L}+"
+_UPPER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
+_LOWER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+_LEAD = r"[^\r\n\p{L}\p{N}]?"
+_SPACES = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+
+_GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+_CL100K = (
+    _CONTRACTION + r"|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
+    r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+)
+_CL100K_HF = (
+    _CONTRACTION + "|" + _WORD + r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s+\z|\s*[\r\n]|\s+(?!\S)|\s"
+)
+_GPT4 = (
+    _CONTRACTION + r"|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*"
+    r"|\s*[\r\n]|\s+(?!\S)|\s+"
+)
+_LLAMA3 = _CONTRACTIONS + "|" + _WORD + r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|" + _SPACES
+_O200K = (
+    f"{_LEAD}{_UPPER}*{_LOWER}+{_CONTRACTIONS}?|{_LEAD}{_UPPER}+{_LOWER}*{_CONTRACTIONS}?"
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|" + _SPACES
+)
+_TEKKEN = (
+    f"{_LEAD}{_UPPER}*{_LOWER}+|{_LEAD}{_UPPER}+{_LOWER}*"
+    r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|" + _SPACES
+)
+_CJK = "[一-龥぀-ゟ゠-ヿ]"
+_ASCII_PUNCTUATION = r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~]"""
+_DEEPSEEK = (
+    r"\p{N}{1,3}",
+    _CJK + "+",
+    _ASCII_PUNCTUATION + r"[A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
+    r"| ?[\p{P}\p{S}]+[\r\n]*|" + _SPACES,
+)
+# The three splits in one: digits and CJK end whatever surrounds them, as the end of text would.
+_NOT_CUT = rf"(?!\p{{N}}|{_CJK})"
+_DEEPSEEK_FUSED = (
+    rf"\p{{N}}{{1,3}}|{_CJK}+|{_ASCII_PUNCTUATION}[A-Za-z]+"
+    rf"|(?:{_NOT_CUT}[^\r\n\p{{L}}\p{{P}}\p{{S}}])?(?:{_NOT_CUT}[\p{{L}}\p{{M}}])+"
+    rf"| ?(?:{_NOT_CUT}[\p{{P}}\p{{S}}])+[\r\n]*"
+    rf"|\s*[\r\n]+|\s+(?!{_NOT_CUT}\S)|\s+|{_NOT_CUT}."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A split rule.
+
+    Attributes:
+        name: Its name; `custom` for a regex of the user's.
+        splits: Regexes for the `regex` package, applied in turn: each cuts what the ones before
+            left between their matches. All rules but deepseek-v3 have one.
+        native: Whether the kernel has a scanner for it.
+        tiktoken: One equivalent regex for tiktoken's engine (fancy-regex).
+        huggingface: Equivalent regexes for tokenizers' engine (Oniguruma), split in turn.
+    """
+
+    name: str
+    splits: tuple[str, ...]
+    native: bool = False
+    tiktoken: str = ""
+    huggingface: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tiktoken", self.tiktoken or self.splits[0])
+        object.__setattr__(self, "huggingface", self.huggingface or self.splits)
+
+    @property
+    def option(self) -> str:
+        """What names this rule in an option or a message: its name, or its regex."""
+        return self.splits[0] if self.name == CUSTOM else self.name
+
+    def compiled(self) -> tuple[regex.Pattern[str], ...]:
+        """The splits, compiled for the `regex` package."""
+        return tuple(regex.compile(split) for split in self.splits)
+
+
+CUSTOM: Final = "custom"
+
+PATTERNS: Final[Mapping[str, Pattern]] = MappingProxyType(
+    {
+        pattern.name: pattern
+        for pattern in (
+            Pattern("gpt2", (_GPT2,), native=True),
+            Pattern("cl100k", (_CL100K,), native=True, huggingface=(_CL100K_HF,)),
+            Pattern("gpt4", (_GPT4,), native=True),
+            Pattern("nanochat", (_GPT4.replace("{1,3}", "{1,2}"),), native=True),
+            Pattern("llama3", (_LLAMA3,), native=True),
+            Pattern("qwen2", (_LLAMA3.replace("{1,3}", ""),), native=True),
+            Pattern("o200k", (_O200K,), native=True),
+            Pattern("tekken", (_TEKKEN,), native=True),
+            Pattern("deepseek-v3", _DEEPSEEK, tiktoken=_DEEPSEEK_FUSED),
+        )
+    }
+)
+"""The named split rules."""
+
+_BY_REGEX = {p.splits[0]: p for p in PATTERNS.values() if len(p.splits) == 1}
+
+
+def resolve(name_or_regex: str) -> Pattern:
+    """Find a rule by name, or make one of a regex.
+
+    Raises:
+        UsageError: No such name, or a regex that does not compile or matches the empty text.
+    """
+    if known := PATTERNS.get(name_or_regex) or _BY_REGEX.get(name_or_regex):
+        return known
+    if regex.fullmatch(r"[\w.-]*", name_or_regex):
+        raise UsageError(
+            f"there is no pattern named {name_or_regex!r}",
+            hint=f"name one of {', '.join(PATTERNS)}, or give a regex",
+        )
+    try:
+        matches_empty = regex.compile(name_or_regex).fullmatch("") is not None
+    except regex.error as error:
+        raise UsageError(
+            f"the pattern does not compile: {error}: {name_or_regex}",
+            hint="the syntax is that of the `regex` package",
+        ) from None
+    if matches_empty:
+        raise UsageError(
+            f"the pattern matches the empty text: {name_or_regex}",
+            hint="every alternative must take at least one character: `+` instead of `*`",
+        )
+    return Pattern(CUSTOM, (name_or_regex,))
+
+
+def split_special(special_tokens: Iterable[str]) -> regex.Pattern[str] | None:
+    """A regex that finds special tokens: leftmost, the longest of those at one place."""
+    ordered = sorted(special_tokens, key=lambda token: (-len(token), token))
+    return regex.compile("|".join(map(regex.escape, ordered))) if ordered else None
+
+
+def counting_digest(
+    pattern: Pattern, special_tokens: Sequence[str], errors: str, engine: str
+) -> bytes:
+    """The 32-byte SHA-256 of all that a chunk's counts depend on beside its text.
+
+    Args:
+        pattern: The split rule.
+        special_tokens: In any order; their order changes no count.
+        errors: `strict` or `replace`.
+        engine: The scanner and its Unicode version, as the side that counts knows it.
+    """
+    facts = [pattern.splits, sorted(special_tokens), errors, engine]
+    return hashlib.sha256(json.dumps(facts, ensure_ascii=True).encode()).digest()

@@ -1,0 +1,40 @@
+"""Errors of reading and decoding sources, said the same way by all who count."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from bpefleet.shared.errors import InvalidTextError, SourceChangedError, SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextmanager
+def source_errors() -> Iterator[None]:
+    """Turn what `bpefleet.kernel.segments` raises into this project's errors.
+
+    The kernel is a distribution of its own and raises subclasses of built-in exceptions; knowing
+    only those, this module need not import it.
+
+    Raises:
+        InvalidTextError: For `UnicodeError`: bytes that are not UTF-8.
+        SourceChangedError: For `EOFError`: a file ends before its segment does.
+        SourceError: For `OSError`: a file is missing or unreadable.
+    """
+    try:
+        yield
+    except UnicodeError as error:
+        raise InvalidTextError(
+            str(error), hint="repair the file, or count it with --errors replace"
+        ) from error
+    except EOFError as error:
+        raise SourceChangedError(
+            str(error), hint="the file changed since the run was planned; start a new run"
+        ) from error
+    except OSError as error:
+        raise SourceError(
+            f"cannot read {error.filename}: {error.strerror}",
+            hint="every worker must be able to read the sources under the same path",
+        ) from error
