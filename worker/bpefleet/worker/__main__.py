@@ -1,0 +1,65 @@
+"""`python -m bpefleet.worker`: the command line of the workers."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+
+import click
+
+from bpefleet.shared.errors import BpefleetError
+from bpefleet.worker.serve import serve
+
+
+@click.command(
+    "bpefleet worker",
+    help="Serve every run on a Redis with counting workers.",
+    epilog=(
+        "The workers read the sources themselves, under the paths that the producer was given. "
+        "Ctrl-C or SIGTERM once: finish the running chunks, then stop. Twice: stop now; the "
+        "chunks are counted again elsewhere."
+    ),
+    context_settings={"max_content_width": 100},
+)
+@click.option(
+    "--redis",
+    "url",
+    required=True,
+    envvar="BPEFLEET_REDIS",
+    show_envvar=True,
+    metavar="URL",
+    help="The Redis to serve, such as redis://host:6379/0 or rediss://user:password@host:6379/0. "
+    "A password is safer in the environment variable.",
+)
+@click.option(
+    "-n",
+    "--processes",
+    type=click.IntRange(min=1),
+    default=lambda: len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count(),
+    show_default="the number of cores",
+    help="How many workers to run.",
+)
+@click.option("-v", "--verbose", is_flag=True, help="Log each job on stderr.")
+@click.option("-q", "--quiet", is_flag=True, help="Log errors of the workers themselves only.")
+@click.option(
+    "--die-with-parent",
+    "parent",
+    type=int,
+    metavar="PID",
+    hidden=True,
+    help="End at once when the process PID, which started this one, ends.",
+)
+def main(url: str, processes: int, verbose: bool, quiet: bool, parent: int | None) -> None:  # noqa: FBT001
+    """Parse the options and serve."""
+    level = logging.INFO if verbose else logging.ERROR if quiet else logging.WARNING
+    try:
+        code = serve(url, processes, level=level, parent=parent)
+    except BpefleetError as error:
+        click.echo(f"error: {error}", err=True)
+        code = error.exit_code
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

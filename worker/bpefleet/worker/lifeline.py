@@ -1,0 +1,44 @@
+"""Dying with one's parent, even when that is killed without a chance to say so."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import threading
+import time
+from typing import Final
+
+_PR_SET_PDEATHSIG: Final = 1
+
+
+def die_with(parent: int) -> None:
+    """Have this process killed when its parent ends.
+
+    On Linux the kernel does it at once (more exactly, when the thread that started this process
+    ends); elsewhere a thread looks once a second.
+
+    Args:
+        parent: The process id that the parent had. If it is gone already, this does not return.
+    """
+    if sys.platform == "linux":
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
+            code = ctypes.get_errno()
+            raise OSError(code, f"prctl: {os.strerror(code)}")
+    else:
+        threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+    # It may have ended before the request was made.
+    if os.getppid() != parent:
+        _die()
+
+
+def _watch(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(1)
+    _die()
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)

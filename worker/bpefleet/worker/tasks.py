@@ -1,0 +1,42 @@
+"""The one job that workers run; `keys.COUNT_CHUNK` is its dotted name."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, cast
+
+from rq import get_current_job
+
+from bpefleet.shared.messages import CountSpec
+from bpefleet.worker.count import count_spec, demand_same_counting
+from bpefleet.worker.publish import publish
+
+if TYPE_CHECKING:
+    from rq.job import Job
+
+
+def count_chunk(run: str, chunk: int, spec: dict[str, Any]) -> dict[str, Any]:
+    """Count the pre-tokens of one chunk and leave them in Redis for the aggregator.
+
+    Args:
+        run: The run's id.
+        chunk: The chunk's index.
+        spec: A `CountSpec` as JSON.
+
+    Returns:
+        A `Counted` as JSON.
+
+    Raises:
+        MessageError: `spec` is not a `CountSpec`.
+        UsageError: This worker would count differently from what the producer expects.
+        SourceError: A source cannot be read, changed, or holds invalid text.
+    """
+    started = time.perf_counter()
+    plan = CountSpec.from_json(spec)
+    demand_same_counting(plan)
+    counts, tally = count_spec(plan)
+    job = cast("Job", get_current_job())
+    counted = publish(
+        job, run, chunk, digest=plan.digest, counts=counts, tally=tally, started=started
+    )
+    return counted.to_json()

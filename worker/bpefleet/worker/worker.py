@@ -1,0 +1,140 @@
+"""RQ's worker, made quick to notice death, silent about success, and unable to run anything else.
+
+Importing this module makes JSON the serializer of the whole process, RQ's own commands included:
+`rq info -w bpefleet.worker.worker.FleetWorker` rewrites nothing as pickle.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import socket
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from rq import Worker, worker_registration
+
+from bpefleet.shared import keys
+from bpefleet.shared.errors import UsageError
+from bpefleet.shared.jobs import HEARTBEAT, LOST_AFTER, FleetJob
+from bpefleet.shared.messages import Failed
+from bpefleet.shared.serializer import JsonSerializer, install
+from bpefleet.worker.lifeline import die_with
+
+if TYPE_CHECKING:
+    from resource import struct_rusage
+
+    from redis.client import Pipeline
+    from rq.job import Job
+
+install()
+
+# RQ blocks for a job this much less than the worker's time to live.
+_RQ_DEQUEUE_MARGIN: Final = 15
+
+
+class FleetWorker(Worker):
+    """An RQ worker that serves `keys.QUEUE` and nothing else.
+
+    It gives a sign of life every `HEARTBEAT` seconds, busy or idle, and everything that says it
+    is alive expires after `LOST_AFTER`: what is listed in Redis is alive. Maintenance is left to
+    the producer, since several workers at it queue an abandoned job several times.
+    """
+
+    job_class = FleetJob
+    log_result_lifespan = False
+
+    def __init__(self, queues: Any, name: str | None = None, **options: Any) -> None:
+        options |= {
+            "job_class": FleetJob,
+            "serializer": JsonSerializer,
+            "job_monitoring_interval": HEARTBEAT,
+            "worker_ttl": HEARTBEAT + _RQ_DEQUEUE_MARGIN,
+        }
+        super().__init__(queues, name or _new_name(), **options)
+        # RQ itself makes workers without queues when it lists them.
+        if self.queues and self.queue_names() != [keys.QUEUE]:
+            raise UsageError(f"this worker serves the queue {keys.QUEUE!r} only")
+
+    @property
+    def stop_requested(self) -> bool:
+        """Whether someone asked this worker to stop."""
+        return self._shutdown_requested_date is not None
+
+    @property
+    def should_run_maintenance_tasks(self) -> bool:
+        """Never; see `bpefleet.producer.abandoned`."""
+        return False
+
+    def get_heartbeat_ttl(self, job: Job, working_time: float = 0.0) -> int:  # noqa: ARG002
+        """Seconds until a silent execution counts as abandoned; RQ would add a minute."""
+        return LOST_AFTER
+
+    def heartbeat(self, timeout: int | None = None, pipeline: Pipeline | None = None) -> None:  # noqa: ARG002
+        """Give a sign of life, and register again if a restarted Redis forgot this worker."""
+        if pipeline is not None:
+            super().heartbeat(LOST_AFTER, pipeline)
+            return
+        with self.connection.pipeline() as own:
+            own.hset(self.key, mapping=self.serialize())
+            worker_registration.register(self, own)
+            super().heartbeat(LOST_AFTER, own)
+            own.execute()
+
+    def setup_work_horse_signals(self) -> None:
+        """In the work-horse: die with the worker, lest a finished zombie reports a lost job."""
+        super().setup_work_horse_signals()  # type: ignore[no-untyped-call]
+        if self.pid is not None:
+            die_with(self.pid)
+
+    def handle_exception(self, job: Job, *exc_info: Any) -> None:
+        """Log a failed chunk in one line; the traceback is in the job and in its event."""
+        self.log.warning("job %s (%s) failed: %s", job.id, job.description, exc_info[1])
+
+    def handle_work_horse_killed(
+        self, job: Job, retpid: int | None, ret_val: int | None, rusage: struct_rusage | None
+    ) -> None:
+        """Say in plain words how the work-horse ended, in the log and in the job's event."""
+        failed = _explain_death(retpid, ret_val, rusage)
+        self.log.warning("job %s (%s): %s", job.id, job.description, failed.error)
+        if isinstance(job, FleetJob):
+            job.failed = failed
+
+    def unsubscribe(self) -> None:
+        """Leave the command channel without delay.
+
+        The listening thread must be told to end before the reply to the unsubscribing wakes it,
+        or it waits again and the worker's exit takes a second longer.
+        """
+        if self.pubsub_thread:
+            self.pubsub_thread.stop()
+        super().unsubscribe()  # type: ignore[no-untyped-call]
+
+
+def _new_name() -> str:
+    host = socket.gethostname()
+    safe = "".join(char if char.isalnum() or char in "-._" else "_" for char in host)
+    return f"{safe}-{os.getpid()}-{secrets.token_hex(3)}"
+
+
+def _explain_death(retpid: int | None, status: int | None, rusage: struct_rusage | None) -> Failed:
+    if retpid is None or status is None:
+        text = "the work-horse did not stop at its time-out and was killed"
+        return Failed(kind="JobTimeoutException", error=text, traceback="")
+    code = os.waitstatus_to_exitcode(status)
+    if code == -signal.SIGKILL:
+        text = (
+            f"the work-horse was killed (SIGKILL), most likely for want of memory: "
+            f"it had {_peak_bytes(rusage) / 2**20:.0f} MiB at its peak\n"
+            f"hint: use smaller chunks, or fewer workers on that machine"
+        )
+        return Failed(kind="OutOfMemory", error=text, traceback="")
+    how = f"signal {-code}" if code < 0 else f"exit code {code}"
+    return Failed(kind="WorkHorseDied", error=f"the work-horse died: {how}", traceback="")
+
+
+def _peak_bytes(rusage: struct_rusage | None) -> int:
+    if rusage is None:
+        return 0
+    return rusage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
