@@ -1,0 +1,99 @@
+"""The Python interface: `train` and `train_async`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from bpefleet.producer.options import (
+    DEFAULT_CHUNK_SIZE,
+    DEFAULT_SPECIAL_TOKENS,
+    Options,
+    Request,
+    Resources,
+)
+from bpefleet.producer.run import RunResult, run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["RunResult", "train", "train_async"]
+
+Source: TypeAlias = str | os.PathLike[str]
+
+
+def train(
+    sources: Source | Iterable[Source],
+    *,
+    vocab_size: int,
+    out: Source,
+    pattern: str = "cl100k",
+    special_tokens: Iterable[str] = DEFAULT_SPECIAL_TOKENS,
+    tie_break: str = "lexmax",
+    min_frequency: int = 0,
+    max_token_length: int | None = None,
+    chunk_size: int = DEFAULT_CHUNK_SIZE,
+    errors: str = "strict",
+    allow_fewer_merges: bool = False,
+    export: Iterable[str] = (),
+    workers: int | None = None,
+    redis: str | None = None,
+    progress: bool = False,
+) -> RunResult:
+    """Train a tokenizer.
+
+    The result depends on the text and the options alone: not on chunk size, workers or order.
+
+    Args:
+        sources: Files, folders or globs of UTF-8 text.
+        vocab_size: Tokens in all: 256 bytes, the merges, the special tokens.
+        out: Directory for the run and its artifacts; must not exist, or be empty.
+        pattern: Name of a split rule (`shared.patterns.PATTERNS`), or a regex.
+        special_tokens: Never counted, never merged; each ends a piece of text.
+        tie_break: Among pairs of equal count: `lexmax`, `rawid`, `hf` or `lexmin`.
+        min_frequency: Pairs that occur less often are not merged.
+        max_token_length: Bytes of the longest token allowed.
+        chunk_size: Bytes of text in one counting job, about.
+        errors: `strict` or `replace`, for bytes that are not UTF-8.
+        allow_fewer_merges: Accept a corpus that holds too few merges for the vocabulary.
+        export: Further artifacts: `pickle`.
+        workers: Local workers; 0 counts in this process when `redis` is None.
+        redis: URL of a Redis that workers serve; None starts a private one.
+        progress: Show progress on stderr.
+
+    Raises:
+        BpefleetError: It cannot be done; the class and the text say why and what to do.
+    """
+    if isinstance(sources, str | os.PathLike):
+        sources = [sources]
+    options = Options(
+        vocab_size=vocab_size,
+        pattern=pattern,
+        special_tokens=tuple(special_tokens),
+        tie_break=tie_break,
+        min_frequency=min_frequency,
+        max_token_length=max_token_length or 0,
+        errors=errors,
+        allow_fewer_merges=allow_fewer_merges,
+        export=tuple(export),
+    )
+    resources = Resources(redis=redis, workers=workers, chunk_size=chunk_size, progress=progress)
+    return run(Request(tuple(map(os.fspath, sources)), Path(out), options, resources))
+
+
+async def train_async(
+    sources: Source | Iterable[Source], *, vocab_size: int, out: Source, **options: object
+) -> RunResult:
+    """`train` for use in an event loop; takes the same arguments.
+
+    The run has a thread and a loop of its own, so that nothing it does blocks the caller's loop.
+    """
+    return await asyncio.to_thread(
+        train,
+        sources,
+        vocab_size=vocab_size,
+        out=out,
+        **options,  # type: ignore[arg-type]
+    )

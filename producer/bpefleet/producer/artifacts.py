@@ -1,0 +1,99 @@
+"""Writes the tokenizer's files: all of them, or none that looks finished.
+
+| file | read by |
+|---|---|
+| `tokenizer.json` | Hugging Face tokenizers |
+| `vocab.json`, `merges.txt` | GPT-2's format |
+| `tokenizer.tiktoken`, `tiktoken.json` | tiktoken: the ranks, and the encoding's other parts |
+| `vocab.pkl`, `merges.pkl` | `pickle`, on demand |
+| `manifest.json` | everybody: what was trained, on what, how; written last |
+
+The same corpus and options give the same bytes; only the manifest holds times.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import pickle
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from bpefleet.producer.files import write_atomically
+from bpefleet.producer.stages import stage
+from bpefleet.shared.bytelevel import spell
+from bpefleet.shared.errors import UsageError
+from bpefleet.shared.huggingface import tokenizer_json
+from bpefleet.shared.tokenizer import MANIFEST, MERGES, VOCAB, Tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+_INDENT: Final = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+
+
+def write_artifacts(
+    folder: Path, tokenizer: Tokenizer, export: Iterable[str], manifest: dict[str, Any]
+) -> dict[str, Any]:
+    """Write a tokenizer's files to `folder`, and last the manifest with their digests.
+
+    Returns:
+        The manifest as written: `manifest`, under `files` name to SHA-256 (hex), and the stage
+        `artifacts` among its `stages`.
+
+    Raises:
+        OutputError: A file cannot be written; the manifest is missing then.
+        UsageError: A special token is spelled like another token, so that GPT-2's files cannot
+            hold both.
+    """
+    start = time.perf_counter()
+    contents = {
+        "tokenizer.json": orjson.dumps(tokenizer_json(tokenizer), option=_INDENT),
+        VOCAB: orjson.dumps(_vocab(tokenizer)),
+        MERGES: _merges(tokenizer),
+        "tokenizer.tiktoken": _tiktoken_ranks(tokenizer),
+        "tiktoken.json": orjson.dumps(_tiktoken_parts(tokenizer), option=_INDENT),
+    }
+    if "pickle" in export:
+        contents["vocab.pkl"] = pickle.dumps(tokenizer.vocab)
+        contents["merges.pkl"] = pickle.dumps(tokenizer.merges)
+    for name, content in contents.items():
+        write_atomically(folder / name, content)
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
+    stages = manifest["stages"] | {"artifacts": stage(start)}
+    manifest = manifest | {"files": digests, "stages": stages}
+    write_atomically(folder / MANIFEST, orjson.dumps(manifest, option=_INDENT))
+    return manifest
+
+
+def _vocab(tokenizer: Tokenizer) -> dict[str, int]:
+    spelled = {spell(token): number for token, number in tokenizer.ranks.items()}
+    if clash := spelled.keys() & tokenizer.special_tokens.keys():
+        raise UsageError(
+            f"the special token {min(clash)!r} is how GPT-2's files spell another token",
+            hint="choose another special token",
+        )
+    return spelled | tokenizer.special_tokens
+
+
+def _merges(tokenizer: Tokenizer) -> bytes:
+    lines = [f"{spell(left)} {spell(right)}" for left, right in tokenizer.merges]
+    return "\n".join(["#version: 0.2", *lines, ""]).encode()
+
+
+def _tiktoken_ranks(tokenizer: Tokenizer) -> bytes:
+    return b"".join(
+        b"%s %d\n" % (base64.b64encode(token), rank) for token, rank in tokenizer.ranks.items()
+    )
+
+
+def _tiktoken_parts(tokenizer: Tokenizer) -> dict[str, Any]:
+    return {
+        "name": "bpefleet",
+        "pat_str": tokenizer.pattern.tiktoken,
+        "special_tokens": tokenizer.special_tokens,
+        "explicit_n_vocab": len(tokenizer.vocab),
+    }

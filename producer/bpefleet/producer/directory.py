@@ -1,0 +1,109 @@
+"""The run directory: the truth about a run.
+
+DIR/plan.json        what is counted, in which chunks: written first, never changed
+DIR/counts/          the ledger of folded chunks (see `ledger`)
+DIR/<artifacts>      the tokenizer (see `artifacts`)
+DIR/manifest.json    written last: its existence means that the run is complete
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+from bpefleet.producer.files import write_atomically
+from bpefleet.producer.plan import PLAN_VERSION, Plan
+from bpefleet.shared.errors import OutputError
+from bpefleet.shared.messages import MessageError
+from bpefleet.shared.tokenizer import MANIFEST
+
+PLAN: Final = "plan.json"
+COUNTS: Final = "counts"
+
+
+@dataclass(frozen=True, slots=True)
+class RunDirectory:
+    """A run's directory and its plan."""
+
+    path: Path
+    plan: Plan
+
+    @property
+    def counts(self) -> Path:
+        """The folder of the ledger."""
+        return self.path / COUNTS
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run has its artifacts."""
+        return (self.path / MANIFEST).exists()
+
+    @classmethod
+    def create(cls, path: Path, plan: Plan) -> RunDirectory:
+        """Make the directory of a new run.
+
+        Raises:
+            OutputError: It cannot be made, or is there and not empty.
+        """
+        check_free(path)
+        try:
+            (path / COUNTS).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{path} cannot be made: {error.strerror}") from error
+        write_atomically(path / PLAN, orjson.dumps(plan.to_json()))
+        return cls(path, plan)
+
+    @classmethod
+    def open(cls, path: Path) -> RunDirectory:
+        """Open the directory of a run.
+
+        Raises:
+            OutputError: It is no run directory, is damaged, or is of another version.
+        """
+        try:
+            data = orjson.loads((path / PLAN).read_bytes())
+            version = data["version"] if isinstance(data, dict) else None
+            if version != PLAN_VERSION:
+                raise OutputError(
+                    f"{path}: the plan has version {version}, this program reads {PLAN_VERSION}",
+                    hint="resume with the version of bpefleet that started the run",
+                )
+            return cls(path, Plan.from_json(data))
+        except FileNotFoundError:
+            raise OutputError(f"{path}: no run directory ({PLAN} is missing)") from None
+        except OSError as error:
+            raise OutputError(f"{path / PLAN}: {error.strerror}") from error
+        except (orjson.JSONDecodeError, KeyError, MessageError) as error:
+            raise OutputError(f"{path / PLAN} is damaged: {error}") from error
+
+    @property
+    def has_counts(self) -> bool:
+        """Whether any chunk is folded."""
+        return any(self.counts.glob("*.counts"))
+
+    def discard_if_empty(self) -> None:
+        """Remove the directory of a run that has counted nothing, so that its name is free."""
+        if not self.has_counts:
+            shutil.rmtree(self.path, ignore_errors=True)
+
+
+def check_free(path: Path) -> None:
+    """Check that a new run may be written to `path`.
+
+    Raises:
+        OutputError: Something is there already.
+    """
+    if path.is_dir() and not any(path.iterdir()):
+        return
+    if (path / PLAN).exists():
+        done = (path / MANIFEST).exists()
+        raise OutputError(
+            f"{path} holds a {'finished' if done else 'started'} run",
+            hint="choose another directory" if done else f"go on with it: bpefleet resume {path}",
+        )
+    if path.exists() or path.is_symlink():
+        raise OutputError(f"{path} exists already", hint="choose another directory")

@@ -1,0 +1,95 @@
+"""Counting workers on this machine for the length of a run, as a process of their own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Final, Self
+
+from bpefleet.shared.errors import NoWorkersError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+STOP_DEADLINE: Final = 10.0
+"""Seconds that running chunks have to end before their workers are killed."""
+
+
+class LocalWorkers:
+    """A context manager around a pool of local workers.
+
+    They end with the context, and also with the thread that entered it, however that ends; so
+    enter it in a thread that stays.
+
+    Args:
+        url: The Redis to serve.
+        processes: How many workers.
+    """
+
+    def __init__(self, url: str, processes: int) -> None:
+        self._url = url
+        self._processes = processes
+        self._pool: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        """Start the workers, without waiting: they take what is queued as soon as they are up."""
+        options = ["-n", str(self._processes), "--quiet", "--die-with-parent", str(os.getpid())]
+        self._pool = subprocess.Popen(
+            # -P: no module of the current directory must take the place of an installed one.
+            [sys.executable, "-P", "-m", "bpefleet.worker", *options],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            # Not among the options, where every user of the machine could read a password.
+            env={**os.environ, "BPEFLEET_REDIS": self._url},
+            # Ctrl-C is for the producer, which decides how the workers end.
+            start_new_session=True,
+        )
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop the workers; after an error at once."""
+        self.stop(STOP_DEADLINE if kind is None else 0)
+
+    def is_running(self) -> bool:
+        """Whether the pool is alive. It replaces single workers that die by itself."""
+        return self._pool is not None and self._pool.poll() is None
+
+    def check(self) -> None:
+        """Make sure that the pool is alive.
+
+        Raises:
+            NoWorkersError: It ended; why is on stderr.
+        """
+        code = self._pool.poll() if self._pool is not None else 0
+        if code is not None:
+            raise NoWorkersError(
+                f"the local workers ended unasked, with exit code {code}",
+                hint="the lines above say why; run again with fewer --workers or smaller chunks "
+                "if memory is short",
+            )
+
+    def stop(self, deadline: float = STOP_DEADLINE) -> None:
+        """End the workers. Stopping twice does no harm.
+
+        Args:
+            deadline: Seconds that running chunks have to end; 0 kills at once.
+        """
+        if self._pool is None:
+            return
+        pool, self._pool = self._pool, None
+        try:
+            if deadline > 0:
+                pool.send_signal(signal.SIGTERM)
+                pool.wait(deadline)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            pool.kill()  # its workers and their work-horses die with it
+            pool.wait()

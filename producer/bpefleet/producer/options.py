@@ -1,0 +1,155 @@
+"""What a run is asked to do, checked once at the edge."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Self
+
+from bpefleet.kernel import TIE_BREAKS
+from bpefleet.shared.errors import UsageError
+from bpefleet.shared.messages import Message
+from bpefleet.shared.patterns import resolve
+
+DEFAULT_SPECIAL_TOKENS: Final = ("<|endoftext|>",)
+DEFAULT_CHUNK_SIZE: Final = 32 * 1024 * 1024
+MIN_CHUNK_SIZE: Final = 1
+BYTES: Final = 256
+"""Tokens of one byte, which every vocabulary begins with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options(Message):
+    """The options that decide the tokenizer; they are part of the plan.
+
+    Attributes:
+        vocab_size: Tokens in all: 256 bytes, the merges, the special tokens.
+        pattern: Name of a split rule, or a regex.
+        special_tokens: In the order of their ids, which are the last of the vocabulary.
+        tie_break: Which of the pairs with the greatest count is merged.
+        min_frequency: Pairs that occur less often are not merged.
+        max_token_length: Bytes of the longest token allowed; 0 for any.
+        errors: What to do about bytes that are not UTF-8: `strict` or `replace`.
+        allow_fewer_merges: Whether a corpus too small for the vocabulary is accepted.
+        export: Further artifacts: `pickle`.
+    """
+
+    vocab_size: int
+    pattern: str = "cl100k"
+    special_tokens: tuple[str, ...] = DEFAULT_SPECIAL_TOKENS
+    tie_break: str = "lexmax"
+    min_frequency: int = 0
+    max_token_length: int = 0
+    errors: str = "strict"
+    allow_fewer_merges: bool = False
+    export: tuple[str, ...] = ()
+
+    @property
+    def merges(self) -> int:
+        """Merges that fill the vocabulary."""
+        return self.vocab_size - BYTES - len(self.special_tokens)
+
+    def checked(self) -> Self:
+        """These options, if they make sense.
+
+        Raises:
+            UsageError: They do not; the text says which and what would.
+        """
+        resolve(self.pattern)
+        _check_special_tokens(self.special_tokens)
+        least = BYTES + len(self.special_tokens) + 1
+        if self.vocab_size < least:
+            raise UsageError(
+                f"a vocabulary of {self.vocab_size} is too small",
+                hint=f"it takes at least {least}: 256 bytes, "
+                f"{len(self.special_tokens)} special, 1 merge",
+            )
+        _check_choice("tie-break", self.tie_break, TIE_BREAKS)
+        _check_choice("errors", self.errors, ("strict", "replace"))
+        for name in self.export:
+            _check_choice("export", name, ("pickle",))
+        if self.min_frequency < 0:
+            raise UsageError(f"min-frequency is {self.min_frequency}", hint="0 or more")
+        if self.max_token_length < 0 or self.max_token_length == 1:
+            raise UsageError(
+                f"max-token-length is {self.max_token_length}",
+                hint="2 or more bytes: a merged token has at least two",
+            )
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """Where a run's work is done; none of it changes the tokenizer.
+
+    Attributes:
+        redis: URL of the Redis to use; None starts a private server for the run.
+        workers: Local workers. None: one a core with the private server, none with `redis`.
+            0 without `redis`: count in this process, with no server at all.
+        chunk_size: Bytes of text in a chunk, about.
+        progress: Whether to show progress on stderr.
+    """
+
+    redis: str | None = None
+    workers: int | None = None
+    chunk_size: int = DEFAULT_CHUNK_SIZE
+    progress: bool = False
+
+    @property
+    def in_process(self) -> bool:
+        """Whether the run counts in this process, without a server."""
+        return self.redis is None and self.workers == 0
+
+    @property
+    def local_workers(self) -> int:
+        """How many workers the run starts itself."""
+        if self.workers is None:
+            return 0 if self.redis else len(os.sched_getaffinity(0))
+        return self.workers
+
+    def checked(self) -> Self:
+        """These resources, if they make sense.
+
+        Raises:
+            UsageError: They do not.
+        """
+        if self.workers is not None and self.workers < 0:
+            raise UsageError(f"workers is {self.workers}", hint="0 or more")
+        if self.chunk_size < MIN_CHUNK_SIZE:
+            raise UsageError(f"chunk-size is {self.chunk_size}", hint="for example 32MiB")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One run: its sources, its directory, its options and its resources."""
+
+    sources: tuple[str, ...]
+    out: Path
+    options: Options
+    resources: Resources = field(default_factory=Resources)
+
+
+def _check_special_tokens(tokens: tuple[str, ...]) -> None:
+    seen: set[str] = set()
+    for token in tokens:
+        if not token:
+            raise UsageError("a special token is empty")
+        try:
+            length = len(token.encode())
+        except UnicodeEncodeError:
+            raise UsageError(f"the special token {token!r} is not valid text") from None
+        if length == 1:
+            raise UsageError(
+                f"the special token {token!r} is a single byte, which is a token already",
+                hint="choose a longer one, such as <|endoftext|>",
+            )
+        if token in seen:
+            raise UsageError(f"the special token {token!r} is given twice")
+        seen.add(token)
+
+
+def _check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise UsageError(f"{option} is {value!r}", hint=f"one of {', '.join(choices)}")

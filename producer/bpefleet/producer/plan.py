@@ -1,0 +1,109 @@
+"""The plan of a run: what is counted, in which chunks, how. Written once, never changed."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from bpefleet.kernel import FORMAT_VERSION
+from bpefleet.kernel.segments import engine
+from bpefleet.producer.options import Options
+from bpefleet.producer.sources import SourceFile
+from bpefleet.shared.errors import SourceChangedError, SourceError
+from bpefleet.shared.messages import CountSpec, Message, Segment
+from bpefleet.shared.patterns import counting_digest, resolve
+
+PLAN_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(Message):
+    """What a run counts.
+
+    Attributes:
+        version: `PLAN_VERSION` of the program that made it.
+        run: The run's name, unique: letters, digits and `-`.
+        options: What decides the tokenizer.
+        files: The corpus.
+        chunks: For each chunk its segments: index into `files`, start, end (bytes).
+        payload_version: The kernel's payload format.
+        digest: Hex digest of what the counts depend on; every payload carries it.
+        engine: The scanner and its Unicode version.
+    """
+
+    version: int
+    run: str
+    options: Options
+    files: tuple[SourceFile, ...]
+    chunks: tuple[tuple[tuple[int, ...], ...], ...]
+    payload_version: int
+    digest: str
+    engine: str
+
+    @classmethod
+    def make(
+        cls, options: Options, files: list[SourceFile], chunks: list[tuple[Segment, ...]]
+    ) -> Plan:
+        """Plan a new run."""
+        pattern = resolve(options.pattern)
+        index = {file.path: i for i, file in enumerate(files)}
+        runs_on = engine(pattern.name if pattern.native else None)
+        digest = counting_digest(pattern, options.special_tokens, options.errors, runs_on)
+        return cls(
+            version=PLAN_VERSION,
+            run=secrets.token_hex(6),
+            options=options,
+            files=tuple(files),
+            chunks=tuple(tuple((index[s.path], s.start, s.end) for s in c) for c in chunks),
+            payload_version=FORMAT_VERSION,
+            digest=digest.hex(),
+            engine=runs_on,
+        )
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes of the corpus."""
+        return sum(file.size for file in self.files)
+
+    def spec(self, chunk: int) -> CountSpec:
+        """What a worker is told of a chunk."""
+        segments = tuple(Segment(self.files[i].path, a, b) for i, a, b in self.chunks[chunk])
+        return CountSpec(
+            segments=segments,
+            pattern=self.options.pattern,
+            special_tokens=self.options.special_tokens,
+            errors=self.options.errors,
+            digest=self.digest,
+        )
+
+    def chunk_bytes(self, chunk: int) -> int:
+        """Bytes of text in a chunk."""
+        return sum(end - start for _, start, end in self.chunks[chunk])
+
+    def describe(self, chunk: int) -> str:
+        """A chunk in words: `corpus.txt [64.0-96.0 MiB]`."""
+        first, start, end = self.chunks[chunk][0]
+        name = Path(self.files[first].path).name
+        if (more := len(self.chunks[chunk]) - 1) > 0:
+            return f"{name} and {more} more"
+        return f"{name} [{start / 2**20:.1f}-{end / 2**20:.1f} MiB]"
+
+    def check_files(self) -> None:
+        """Check that the corpus is what it was.
+
+        Raises:
+            SourceError: A file is gone.
+            SourceChangedError: A file has another size or time of change.
+        """
+        for file in self.files:
+            try:
+                now = Path(file.path).stat()
+            except OSError as error:
+                raise SourceError(f"{file.path}: {error.strerror}") from error
+            if (now.st_size, now.st_mtime_ns) != (file.size, file.mtime_ns):
+                raise SourceChangedError(
+                    f"{file.path} has changed since the run was planned",
+                    hint="start a new run in another directory: counts of two texts never mix",
+                )

@@ -1,0 +1,157 @@
+"""The trainer: turns a run's counts into a tokenizer and writes its files.
+
+Runs as a process of its own, `python -m bpefleet.producer.trainer DIR`, so that running out of
+memory here costs the producer nothing. It starts early and waits on stdin for one line of JSON:
+the stages so far. It answers on stdout with a line of JSON for each step: `{"merges": n}`, and at
+the end `{"manifest": {...}}` or `{"error": [class, message, hint]}`. End of stdin before the line
+means that the producer is gone: it stops.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from bpefleet.kernel import CountOverflow, Counts, KernelError, MergeTooLarge, merge
+from bpefleet.producer.artifacts import write_artifacts
+from bpefleet.producer.directory import RunDirectory
+from bpefleet.producer.ledger import Ledger, Totals
+from bpefleet.producer.options import BYTES, Options
+from bpefleet.producer.stages import stage
+from bpefleet.shared.errors import BpefleetError, ExhaustedError, TrainerError
+from bpefleet.shared.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bpefleet.producer.plan import Plan
+
+
+def train_tokenizer(
+    directory: RunDirectory,
+    counts: Counts,
+    totals: Totals,
+    stages: dict[str, Any],
+    progress: Callable[[int], object],
+) -> dict[str, Any]:
+    """Merge, and write the artifacts.
+
+    Args:
+        directory: The run.
+        counts: Its pre-tokens' counts; emptied.
+        totals: Their sums.
+        stages: Seconds and peak memory of the stages before, by name.
+        progress: Called with the merges made so far.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        ExhaustedError: The corpus holds too few merges, and that is not allowed.
+        TrainerError: The counts are more than the kernel can merge.
+        OutputError: The artifacts cannot be written.
+    """
+    options = directory.plan.options
+    unique = len(counts)
+    start = time.perf_counter()
+    tokenizer = _merge(counts, options, progress)
+    stages = stages | {"merge": stage(start)}
+    made = len(tokenizer.merges)
+    if made < options.merges and not options.allow_fewer_merges:
+        raise _exhausted(made, options)
+    manifest = _manifest(directory.plan, totals, unique, made) | {"stages": stages}
+    return write_artifacts(directory.path, tokenizer, options.export, manifest)
+
+
+def _merge(counts: Counts, options: Options, progress: Callable[[int], object]) -> Tokenizer:
+    try:
+        merges = merge(
+            counts,
+            options.merges,
+            tie_break=options.tie_break,
+            min_frequency=options.min_frequency,
+            max_token_length=options.max_token_length or None,
+            progress=progress,
+            consume=True,
+        )
+    except (CountOverflow, MergeTooLarge) as error:
+        raise TrainerError(str(error), hint="the counts are kept") from error
+    tokens = [bytes([byte]) for byte in range(BYTES)]
+    pairs = []
+    for left, right, _count in merges:
+        pairs.append((tokens[left], tokens[right]))
+        tokens.append(tokens[left] + tokens[right])
+    special = {token: len(tokens) + i for i, token in enumerate(options.special_tokens)}
+    return Tokenizer(dict(enumerate(tokens)), pairs, special, options.pattern)
+
+
+def _exhausted(made: int, options: Options) -> ExhaustedError:
+    most = BYTES + made + len(options.special_tokens)
+    above = f" that occur {options.min_frequency} times" if options.min_frequency > 1 else ""
+    return ExhaustedError(
+        f"the corpus holds {made} merges{above}, the vocabulary of {options.vocab_size} has room "
+        f"for {options.merges}",
+        hint=f"use --vocab-size {most} or more text, or accept it with --allow-fewer-merges",
+    )
+
+
+def _manifest(plan: Plan, totals: Totals, unique: int, made: int) -> dict[str, Any]:
+    return {
+        "versions": {
+            "bpefleet": version("bpefleet"),
+            "bpefleet-kernel": version("bpefleet-kernel"),
+            "python": platform.python_version(),
+            "engine": plan.engine,
+        },
+        "run": plan.run,
+        "options": plan.options.to_json(),
+        "sources": [{"path": file.path, "bytes": file.size} for file in plan.files],
+        "totals": {
+            "bytes": totals.bytes_read,
+            "chunks": len(plan.chunks),
+            "pretokens": totals.pretokens,
+            "unique_pretokens": unique,
+            "replaced": totals.replaced,
+            "unmatched_bytes": totals.unmatched,
+            "merges": made,
+            "vocab_size": BYTES + made + len(plan.options.special_tokens),
+        },
+    }
+
+
+def main() -> None:
+    """Wait for the word to start, train, and answer."""
+    directory = RunDirectory.open(Path(sys.argv[1]))
+    line = sys.stdin.readline()
+    if not line:
+        return
+    try:
+        ledger = Ledger(directory.counts, directory.plan.digest)
+        manifest = train_tokenizer(
+            directory,
+            ledger.counts,
+            ledger.totals,
+            orjson.loads(line),
+            lambda merges: _answer(merges=merges),
+        )
+    except BpefleetError as error:
+        _answer(error=[type(error).__name__, error.message, error.hint])
+    except (KernelError, MemoryError) as error:
+        _answer(error=["TrainerError", f"{type(error).__name__}: {error}", "the counts are kept"])
+    else:
+        _answer(manifest=manifest)
+
+
+def _answer(**fields: object) -> None:
+    sys.stdout.buffer.write(orjson.dumps(fields) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()
