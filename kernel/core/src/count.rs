@@ -1,0 +1,156 @@
+//! Text into counts: the worker's loop.
+//!
+//! Special tokens divide the text into pieces, each scanned alone. Long pieces are cut further,
+//! into blocks that fit in the cache, at places where every native pattern ends a pre-token: so
+//! that a block is still in the cache after its UTF-8 was checked, and so that progress can be
+//! told and counting stopped.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::ControlFlow;
+
+use memchr::memchr_iter;
+
+use crate::scan::{scan, Pattern};
+use crate::specials::Specials;
+use crate::table::tally::Tally;
+use crate::table::{CountTable, Overflow};
+
+/// What to do with bytes that are not UTF-8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Errors {
+    /// Stop at the first one.
+    Strict,
+    /// Count U+FFFD for each maximal part of an ill-formed sequence, as Python's
+    /// `errors="replace"` does (Unicode, section 3.9, "Substitution of Maximal Subparts").
+    Replace,
+}
+
+/// Why a text was not counted to its end. Part of it may have been.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CountError {
+    /// The byte at this offset does not start or continue a character.
+    InvalidUtf8 {
+        /// Offset of the first bad byte in the data.
+        offset: usize,
+    },
+    /// The counts would not fit.
+    Overflow(Overflow),
+    /// The caller's tick said so.
+    Cancelled,
+}
+
+impl fmt::Display for CountError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidUtf8 { offset } => write!(f, "invalid UTF-8 at byte {offset}"),
+            Self::Overflow(overflow) => overflow.fmt(f),
+            Self::Cancelled => write!(f, "counting was cancelled"),
+        }
+    }
+}
+
+impl std::error::Error for CountError {}
+
+/// Bytes of a block: a fraction of the second cache, as the table wants the rest.
+const BLOCK: usize = 128 << 10;
+
+/// Counts the pre-tokens of `data` into `table`; returns how many ill-formed sequences were
+/// replaced. `tick` is called after each block with the number of bytes done.
+///
+/// # Errors
+/// [`CountError`]; the table then holds the counts of some part of the data.
+pub fn count(
+    data: &[u8],
+    pattern: Pattern,
+    specials: &Specials,
+    errors: Errors,
+    table: &mut CountTable,
+    tick: &mut dyn FnMut(usize) -> ControlFlow<()>,
+) -> Result<u64, CountError> {
+    // Pre-tokens have at least one byte (three bytes when replaced, for at least one of `data`).
+    let most = data.len() as u64 * 3;
+    table.total_with(most).map_err(CountError::Overflow)?;
+    let mut tally = Tally::new(table);
+    let mut replaced = 0;
+    for (start, piece) in specials.pieces(data) {
+        for (offset, block) in Blocks::new(piece) {
+            let (text, bad) = decode(block, start + offset, errors)?;
+            replaced += bad;
+            scan(pattern, &text, &mut tally);
+            if tick(start + offset + block.len()).is_break() {
+                return Err(CountError::Cancelled);
+            }
+        }
+    }
+    Ok(replaced)
+}
+
+/// The text of a block that starts at `offset`, and how many sequences were replaced.
+fn decode(block: &[u8], offset: usize, errors: Errors) -> Result<(Cow<'_, str>, u64), CountError> {
+    match simdutf8::compat::from_utf8(block) {
+        Ok(text) => Ok((Cow::Borrowed(text), 0)),
+        Err(error) if errors == Errors::Strict => {
+            let offset = offset + error.valid_up_to();
+            Err(CountError::InvalidUtf8 { offset })
+        }
+        Err(_) => {
+            let (text, replaced) = replace(block);
+            Ok((Cow::Owned(text), replaced))
+        }
+    }
+}
+
+/// `block` with U+FFFD for each ill-formed sequence, and their number.
+fn replace(block: &[u8]) -> (String, u64) {
+    let mut text = String::with_capacity(block.len() + block.len() / 8);
+    let mut replaced = 0;
+    for chunk in block.utf8_chunks() {
+        text.push_str(chunk.valid());
+        if !chunk.invalid().is_empty() {
+            text.push(char::REPLACEMENT_CHARACTER);
+            replaced += 1;
+        }
+    }
+    (text, replaced)
+}
+
+/// A piece in blocks of about `BLOCK` bytes, with their offsets.
+struct Blocks<'d> {
+    piece: &'d [u8],
+    from: usize,
+}
+
+impl<'d> Blocks<'d> {
+    fn new(piece: &'d [u8]) -> Self {
+        Self { piece, from: 0 }
+    }
+}
+
+impl<'d> Iterator for Blocks<'d> {
+    type Item = (usize, &'d [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let start = self.from;
+        if start == self.piece.len() {
+            return None;
+        }
+        self.from = safe_cut(self.piece, start + BLOCK).unwrap_or(self.piece.len());
+        Some((start, &self.piece[start..self.from]))
+    }
+}
+
+/// The first place at or after `from` where all native patterns end one pre-token and start
+/// another, whatever is around: a space between an ASCII letter or digit and an ASCII letter.
+/// The space and the letter start a pre-token together; the one before ends with the letter or
+/// digit, and no pattern looks ahead from there.
+fn safe_cut(piece: &[u8], from: usize) -> Option<usize> {
+    let rest = piece.get(from..)?;
+    memchr_iter(b' ', rest)
+        .map(|space| from + space)
+        .find(|&space| {
+            let before = space.checked_sub(1).and_then(|at| piece.get(at));
+            before.is_some_and(u8::is_ascii_alphanumeric)
+                && piece.get(space + 1).is_some_and(u8::is_ascii_alphabetic)
+        })
+}

@@ -1,0 +1,44 @@
+//! Why no merges could be learned.
+
+use std::fmt;
+
+use super::arena::MAX_SLOTS;
+
+/// Why no merges could be learned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MergeError {
+    /// The sum of count × length over the words exceeds 64 bits.
+    Overflow,
+    /// The unique words together are longer than positions of 32 bits can address.
+    TooLarge {
+        /// The slots they would need: a slot per byte, and one per word.
+        slots: u64,
+    },
+    /// A word was given more than once.
+    Repeated,
+    /// `progress` asked to stop.
+    Cancelled,
+}
+
+impl fmt::Display for MergeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Overflow => f.write_str(
+                "the pre-tokens' counts times their lengths add up to more than 64 bits hold; \
+                 divide all counts by the same number",
+            ),
+            Self::TooLarge { slots } => write!(
+                f,
+                "the unique pre-tokens take {slots} slots and at most {} can be merged at once; \
+                 leave out the rarest pre-tokens or train on a part of the corpus",
+                MAX_SLOTS
+            ),
+            Self::Repeated => f.write_str(
+                "a pre-token was given more than once; add up the counts of each pre-token first",
+            ),
+            Self::Cancelled => f.write_str("merging was cancelled; no merges were kept"),
+        }
+    }
+}
+
+impl std::error::Error for MergeError {}

@@ -1,0 +1,61 @@
+//! A heartbeat for long loops: reports progress by the clock, looks at the clock by the work.
+
+use std::time::{Duration, Instant};
+
+use super::{MergeError, Progress};
+
+/// Time between two reports.
+const INTERVAL: Duration = Duration::from_millis(66);
+
+/// Work between two looks at the clock, in slots or postings visited: a few milliseconds.
+const STRIDE: usize = 1 << 18;
+
+/// Work put down for a merge besides its postings.
+const MERGE_WORK: usize = 64;
+
+pub(super) struct Pulse<'f, 'p> {
+    report: &'f mut Progress<'p>,
+    merges: usize,
+    work: usize,
+    last: Instant,
+}
+
+impl<'f, 'p> Pulse<'f, 'p> {
+    pub(super) fn new(report: &'f mut Progress<'p>) -> Self {
+        Self {
+            report,
+            merges: 0,
+            work: 0,
+            last: Instant::now(),
+        }
+    }
+
+    /// Notes one more merge.
+    pub(super) fn merged(&mut self) -> Result<(), MergeError> {
+        self.merges += 1;
+        self.work(MERGE_WORK)
+    }
+
+    /// Notes `amount` slots or postings visited, and reports when it is time.
+    #[inline]
+    pub(super) fn work(&mut self, amount: usize) -> Result<(), MergeError> {
+        self.work += amount;
+        if self.work < STRIDE {
+            return Ok(());
+        }
+        self.work = 0;
+        self.beat()
+    }
+
+    #[cold]
+    fn beat(&mut self) -> Result<(), MergeError> {
+        if self.last.elapsed() < INTERVAL {
+            return Ok(());
+        }
+        self.last = Instant::now();
+        if (self.report)(self.merges).is_break() {
+            return Err(MergeError::Cancelled);
+        }
+        Ok(())
+    }
+}

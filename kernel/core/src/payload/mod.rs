@@ -1,0 +1,155 @@
+//! Counts on the wire: what a worker publishes and the aggregator folds.
+//!
+//! ```text
+//! header   magic "bpefleet", format version u32, 4 zero bytes, pattern digest [32],
+//!          pre-tokens u64, entries of the three widths u64 each, body size u64
+//! body     the entries (see `body`), each width in hash order
+//! trailer  XXH3-64 of all before
+//! ```
+//! All numbers are little-endian. The order is that of the destination's slots, so folding walks
+//! the table forward, and it makes a payload of given counts unique: the same bytes from every
+//! worker. Strictly ascending entries also cannot repeat a key.
+//!
+//! The body is not compressed: see `docs` in `body` for what was measured.
+//!
+//! A payload is foreign input. It is read to its end and every claim of its header is checked
+//! before the first count is folded; afterwards folding cannot fail.
+
+mod body;
+mod cursor;
+mod header;
+
+use std::fmt;
+
+pub use header::{Digest, Info, DIGEST_BYTES, FORMAT_VERSION};
+
+use crate::table::{CountTable, Overflow};
+use header::{HEADER_BYTES, TRAILER_BYTES};
+
+/// Why a payload is refused. Nothing of it has been folded then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PayloadError {
+    /// Shorter than any payload, or than its header says.
+    Truncated {
+        /// Bytes present.
+        size: usize,
+    },
+    /// The bytes do not start with a payload's magic.
+    NotAPayload,
+    /// Written in another format version.
+    Version {
+        /// The version it names.
+        found: u32,
+    },
+    /// The checksum does not fit the bytes.
+    Checksum,
+    /// Counted with another pattern, or whatever else the digest stands for.
+    Digest {
+        /// The digest it names.
+        found: Digest,
+        /// The digest asked for.
+        expected: Digest,
+    },
+    /// Larger than the caller allows.
+    TooLarge {
+        /// Bytes it has, or says it has.
+        size: u64,
+        /// Bytes allowed.
+        max: u64,
+    },
+    /// The checksum fits, yet the contents contradict themselves.
+    Malformed(&'static str),
+    /// The counts do not fit, alone or together with those of the table.
+    Overflow(Overflow),
+}
+
+impl fmt::Display for PayloadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Truncated { size } => write!(f, "truncated: only {size} bytes"),
+            Self::NotAPayload => write!(f, "not a payload of counts"),
+            Self::Version { found } => {
+                write!(
+                    f,
+                    "format version {found}, but this is version {FORMAT_VERSION}"
+                )
+            }
+            Self::Checksum => write!(f, "damaged: the checksum does not fit the bytes"),
+            Self::Digest { found, expected } => {
+                write!(f, "made for digest {}, not {}", Hex(found), Hex(expected))
+            }
+            Self::TooLarge { size, max } => write!(f, "{size} bytes, but {max} are allowed"),
+            Self::Malformed(what) => write!(f, "malformed: {what}"),
+            Self::Overflow(overflow) => overflow.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for PayloadError {}
+
+/// A digest as people read it.
+struct Hex<'d>(&'d Digest);
+
+impl fmt::Display for Hex<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// Writes the counts of `table` as a payload for `digest`.
+#[must_use]
+pub fn encode(table: &CountTable, digest: &Digest) -> Vec<u8> {
+    let mut payload = vec![0; HEADER_BYTES];
+    body::write(table, &mut payload);
+    let info = Info {
+        version: FORMAT_VERSION,
+        digest: *digest,
+        pretokens: table.pretokens(),
+        short: table.short.len() as u64,
+        mid: table.mid.len() as u64,
+        long: table.long.len() as u64,
+        raw_size: (payload.len() - HEADER_BYTES) as u64,
+    };
+    info.write(&mut payload);
+    payload
+}
+
+/// Reads what the header says, after checking the checksum.
+///
+/// # Errors
+/// [`PayloadError`] for what is not an undamaged payload of this version.
+pub fn info(payload: &[u8]) -> Result<Info, PayloadError> {
+    Info::read(payload)
+}
+
+/// Adds the counts of a payload to `table`: all of them, or none. At most `max_bytes` are read.
+///
+/// # Errors
+/// [`PayloadError`]; the table is unchanged then.
+pub fn fold(
+    payload: &[u8],
+    digest: &Digest,
+    max_bytes: u64,
+    table: &mut CountTable,
+) -> Result<Info, PayloadError> {
+    let size = payload.len() as u64;
+    if size > max_bytes {
+        return Err(PayloadError::TooLarge {
+            size,
+            max: max_bytes,
+        });
+    }
+    let info = Info::read(payload)?;
+    if info.digest != *digest {
+        let (found, expected) = (info.digest, *digest);
+        return Err(PayloadError::Digest { found, expected });
+    }
+    let body = &payload[HEADER_BYTES..payload.len() - TRAILER_BYTES];
+    body::check(body, &info)?;
+    let total = table
+        .total_with(info.pretokens)
+        .map_err(PayloadError::Overflow)?;
+    body::fold(body, &info, table)?;
+    table.set_total(total);
+    Ok(info)
+}

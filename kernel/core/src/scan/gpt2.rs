@@ -1,0 +1,45 @@
+//! The GPT-2 rule.
+
+use super::class::{class_at, Class, LETTER, MARK, NUMBER, OTHER, WHITE};
+use super::run::{class_or_end, contraction, run_end, white_end};
+use super::Family;
+
+/// Letters, numbers, and the rest, each with the space before it.
+pub(super) struct Gpt2;
+
+/// `[^\s\p{L}\p{N}]`
+const SIGN: Class = OTHER | MARK;
+
+impl Family for Gpt2 {
+    #[inline(always)]
+    fn pretoken_end(text: &[u8], start: usize) -> usize {
+        let (class, len) = class_at(text, start);
+        let next = start + len;
+        if class & WHITE != 0 {
+            let after = class_or_end(text, next);
+            return if text[start] == b' ' && after & !WHITE != 0 {
+                run_end(text, next, kind(after))
+            } else {
+                white_end(text, start)
+            };
+        }
+        if text[start] == b'\'' {
+            if let Some(letters) = contraction(&text[next..]) {
+                return next + letters;
+            }
+        }
+        run_end(text, next, kind(class))
+    }
+}
+
+/// The set that a run goes on with whose first character has this class.
+#[inline(always)]
+fn kind(class: Class) -> Class {
+    if class & LETTER != 0 {
+        LETTER
+    } else if class & NUMBER != 0 {
+        NUMBER
+    } else {
+        SIGN
+    }
+}

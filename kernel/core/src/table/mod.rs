@@ -1,0 +1,154 @@
+//! How often each pre-token occurred.
+
+pub(crate) mod key;
+pub(crate) mod long;
+mod ordered;
+pub(crate) mod tally;
+pub(crate) mod words;
+
+use key::{Key, Mid, Short};
+use long::Longs;
+use words::Words;
+
+/// The sum of all counts would exceed 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overflow;
+
+impl std::fmt::Display for Overflow {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "more than {} pre-tokens in all: the counts do not fit in 64 bits",
+            u64::MAX
+        )
+    }
+}
+
+impl std::error::Error for Overflow {}
+
+/// Pre-tokens and how often each occurred.
+#[derive(Default)]
+pub struct CountTable {
+    pub(crate) short: Words<Short>,
+    pub(crate) mid: Words<Mid>,
+    pub(crate) long: Longs,
+    pretokens: u64,
+}
+
+impl CountTable {
+    /// A table without entries, which holds no memory yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The number of different pre-tokens.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.short.len() + self.mid.len() + self.long.len()
+    }
+
+    /// Whether nothing was counted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of pre-tokens counted: the sum of all counts.
+    #[must_use]
+    pub fn pretokens(&self) -> u64 {
+        self.pretokens
+    }
+
+    /// Bytes of memory held.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.short.memory_bytes() + self.mid.memory_bytes() + self.long.memory_bytes()
+    }
+
+    /// How often a pre-token occurred.
+    #[must_use]
+    pub fn get(&self, pretoken: &[u8]) -> u64 {
+        match pretoken.len() {
+            0 => 0,
+            ..=Short::MAX => self.short.get(Short::pack(pretoken)),
+            ..=Mid::MAX => self.mid.get(Mid::pack(pretoken)),
+            _ => self.long.get(pretoken),
+        }
+    }
+
+    /// The pre-tokens and their counts, in an order that depends on nothing but the pre-tokens.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], u64)> + Clone {
+        let short = self
+            .short
+            .iter()
+            .map(|entry| (entry.key.bytes(), entry.count));
+        let mid = self
+            .mid
+            .iter()
+            .map(|entry| (entry.key.bytes(), entry.count));
+        short.chain(mid).chain(self.long.iter())
+    }
+
+    /// Adds `count` occurrences of a pre-token. An empty one is none, and 0 occurrences are none.
+    ///
+    /// # Errors
+    /// [`Overflow`] when the sum of all counts would not fit; nothing is added then.
+    pub fn add(&mut self, pretoken: &[u8], count: u64) -> Result<(), Overflow> {
+        if pretoken.is_empty() || count == 0 {
+            return Ok(());
+        }
+        self.pretokens = self.total_with(count)?;
+        match pretoken.len() {
+            ..=Short::MAX => {
+                self.short.reserve(1);
+                self.short.add(Short::pack(pretoken), count);
+            }
+            ..=Mid::MAX => {
+                self.mid.reserve(1);
+                self.mid.add(Mid::pack(pretoken), count);
+            }
+            _ => self.long.add(pretoken, count),
+        }
+        Ok(())
+    }
+
+    /// Adds all counts of another table.
+    ///
+    /// # Errors
+    /// [`Overflow`] when the sum of all counts would not fit; nothing is added then.
+    pub fn fold(&mut self, other: &Self) -> Result<(), Overflow> {
+        self.pretokens = self.total_with(other.pretokens)?;
+        self.reserve(other.short.len(), other.mid.len(), other.long.len());
+        for entry in other.short.iter() {
+            self.short.add(entry.key, entry.count);
+        }
+        for entry in other.mid.iter() {
+            self.mid.add(entry.key, entry.count);
+        }
+        for (pretoken, count) in other.long.iter() {
+            self.long.add(pretoken, count);
+        }
+        Ok(())
+    }
+
+    /// Makes room for new pre-tokens of each width, without which folding in hash order is slow.
+    pub(crate) fn reserve(&mut self, short: usize, mid: usize, long: usize) {
+        self.short.reserve(short);
+        self.mid.reserve(mid);
+        self.long.reserve(long);
+    }
+
+    /// The sum of all counts if `more` were added.
+    ///
+    /// No count exceeds the sum of all. So when the sum fits in 64 bits, each addition to a count
+    /// does, and none of them needs a check of its own.
+    pub(crate) fn total_with(&self, more: u64) -> Result<u64, Overflow> {
+        self.pretokens.checked_add(more).ok_or(Overflow)
+    }
+
+    /// Sets the sum of all counts, after additions that `total_with` allowed.
+    pub(crate) fn set_total(&mut self, pretokens: u64) {
+        self.pretokens = pretokens;
+    }
+}

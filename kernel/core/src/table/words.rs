@@ -1,0 +1,118 @@
+//! Counts of the pre-tokens that fit in a word.
+
+use super::key::Key;
+use super::ordered::{Ordered, Place, Slot};
+use crate::prefetch::prefetch;
+
+/// A key and how often it occurred: 16 bytes for `Short`, 24 for `Mid`.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Entry<K> {
+    pub(crate) key: K,
+    pub(crate) count: u64,
+}
+
+impl<K: Key> Slot for Entry<K> {
+    #[inline]
+    fn is_vacant(&self) -> bool {
+        self.key.is_empty()
+    }
+}
+
+impl<K: Key> Entry<K> {
+    fn hash(&self) -> u64 {
+        self.key.hash()
+    }
+}
+
+/// The counts of one width of key.
+pub(crate) struct Words<K> {
+    entries: Ordered<Entry<K>>,
+}
+
+impl<K> Default for Words<K> {
+    fn default() -> Self {
+        Self {
+            entries: Ordered::default(),
+        }
+    }
+}
+
+impl<K: Key> Words<K> {
+    /// The number of keys.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Bytes held.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.entries.memory_bytes()
+    }
+
+    /// Keys and counts, by ascending hash, then key.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry<K>> + Clone {
+        self.entries.iter()
+    }
+
+    /// The count of a key, 0 when absent.
+    pub(crate) fn get(&self, key: K) -> u64 {
+        match self.entries.find(key.hash(), |entry| entry.key == key) {
+            Place::Taken(at) => self.entries.slots()[at].count,
+            Place::Vacant(_) | Place::Full => 0,
+        }
+    }
+
+    /// Starts fetching the slot of a key.
+    #[inline]
+    pub(crate) fn prefetch(&self, key: K) {
+        prefetch(self.entries.slots(), self.entries.home(key.hash()));
+    }
+
+    /// Makes room for `more` new keys.
+    #[inline]
+    pub(crate) fn reserve(&mut self, more: usize) {
+        self.entries.reserve(more, Entry::hash);
+    }
+
+    /// Adds to a key's count. Room must have been reserved; the sum must fit, which the table's
+    /// total proves.
+    #[inline]
+    pub(crate) fn add(&mut self, key: K, count: u64) {
+        let home = self.entries.home(key.hash());
+        if let Some(window) = self.entries.window::<4>(home) {
+            let mut at = 4;
+            for step in (0..4).rev() {
+                at = if window[step].key == key { step } else { at };
+            }
+            if let Some(entry) = window.get_mut(at) {
+                entry.count += count;
+                return;
+            }
+        }
+        self.add_far(key, count);
+    }
+
+    #[inline(never)]
+    fn add_far(&mut self, key: K, count: u64) {
+        match self.entries.find(key.hash(), |entry| entry.key == key) {
+            Place::Taken(at) => {
+                if let Some(entry) = self.entries.slot_mut(at) {
+                    entry.count += count;
+                }
+            }
+            Place::Vacant(at) => self.insert(at, key, count),
+            Place::Full => self.grow_and_add(key, count),
+        }
+    }
+
+    fn insert(&mut self, vacant: usize, key: K, count: u64) {
+        let place = (key.hash(), key);
+        let follows = |entry: &Entry<K>| (entry.key.hash(), entry.key) > place;
+        self.entries.insert(vacant, Entry { key, count }, follows);
+    }
+
+    #[cold]
+    fn grow_and_add(&mut self, key: K, count: u64) {
+        self.entries.grow(Entry::hash);
+        self.add(key, count);
+    }
+}

@@ -1,0 +1,33 @@
+"""Scan, count, fold and merge, compiled from Rust."""
+
+from bpefleet.kernel._kernel import (
+    FORMAT_VERSION,
+    PATTERNS,
+    TIE_BREAKS,
+    UNICODE_VERSION,
+    CountOverflow,
+    Counts,
+    InvalidUtf8,
+    KernelError,
+    KernelPanic,
+    MergeTooLarge,
+    PayloadError,
+    PayloadInfo,
+    merge,
+)
+
+__all__ = [
+    "FORMAT_VERSION",
+    "PATTERNS",
+    "TIE_BREAKS",
+    "UNICODE_VERSION",
+    "CountOverflow",
+    "Counts",
+    "InvalidUtf8",
+    "KernelError",
+    "KernelPanic",
+    "MergeTooLarge",
+    "PayloadError",
+    "PayloadInfo",
+    "merge",
+]

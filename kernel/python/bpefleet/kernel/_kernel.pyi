@@ -1,0 +1,95 @@
+"""Scan, count, fold and merge: the compiled half of bpefleet. Import `bpefleet.kernel` instead.
+
+The docstrings are in the compiled module: `help(bpefleet.kernel.Counts)`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, Literal, final
+
+from typing_extensions import Buffer
+
+__all__ = [
+    "FORMAT_VERSION",
+    "PATTERNS",
+    "TIE_BREAKS",
+    "UNICODE_VERSION",
+    "CountOverflow",
+    "Counts",
+    "InvalidUtf8",
+    "KernelError",
+    "KernelPanic",
+    "MergeTooLarge",
+    "PayloadError",
+    "PayloadInfo",
+    "merge",
+]
+
+FORMAT_VERSION: Final[int]
+UNICODE_VERSION: Final[str]
+PATTERNS: Final[dict[str, str]]
+TIE_BREAKS: Final[tuple[str, ...]]
+
+class KernelError(Exception): ...
+
+class InvalidUtf8(KernelError):
+    offset: int
+
+class PayloadError(KernelError): ...
+class CountOverflow(KernelError): ...
+class MergeTooLarge(KernelError): ...
+class KernelPanic(KernelError): ...
+
+@final
+class PayloadInfo:
+    @property
+    def version(self) -> int: ...
+    @property
+    def digest(self) -> bytes: ...
+    @property
+    def pretokens(self) -> int: ...
+    @property
+    def unique(self) -> int: ...
+    @property
+    def raw_size(self) -> int: ...
+
+@final
+class Counts:
+    def __new__(cls) -> Counts: ...
+    def __len__(self) -> int: ...
+    @property
+    def pretokens(self) -> int: ...
+    @property
+    def memory(self) -> int: ...
+    def count(
+        self,
+        data: Buffer,
+        pattern: str,
+        special_tokens: Sequence[str | bytes] = ...,
+        *,
+        errors: Literal["strict", "replace"] = "strict",
+        progress: Callable[[int], object] | None = None,
+    ) -> int: ...
+    def add(self, pretoken: bytes, count: int = 1) -> None: ...
+    def add_all(
+        self, counts: Mapping[str, int] | Mapping[bytes, int] | Iterable[tuple[str | bytes, int]]
+    ) -> None: ...
+    def get(self, pretoken: bytes) -> int: ...
+    def items(self) -> list[tuple[bytes, int]]: ...
+    def fold(self, other: Counts) -> None: ...
+    def encode(self, digest: bytes) -> bytes: ...
+    def fold_payload(
+        self, payload: Buffer, digest: bytes, *, max_bytes: int = ...
+    ) -> tuple[int, int]: ...
+    @staticmethod
+    def payload_info(payload: Buffer) -> PayloadInfo: ...
+
+def merge(
+    counts: Counts,
+    merges: int,
+    *,
+    tie_break: str = "lexmax",
+    min_frequency: int = 0,
+    max_token_length: int | None = None,
+    progress: Callable[[int], object] | None = None,
+    consume: bool = False,
+) -> list[tuple[int, int, int]]: ...

@@ -1,0 +1,200 @@
+"""Counting byte ranges of files, with the native scanners or with a regex.
+
+The one way that text on disk becomes counts, for whoever counts: a worker, or a producer that
+needs no queue. Errors are subclasses of built-in ones, so that callers can translate them without
+knowing this package: `OSError` (with the file's name), `SegmentEndError`, `SegmentTextError`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+import regex
+
+from bpefleet.kernel._kernel import UNICODE_VERSION, Counts, InvalidUtf8
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+_REPLACEMENT: Final = "\ufffd"
+
+
+class SegmentEndError(EOFError):
+    """A file ends before its segment does."""
+
+
+class SegmentTextError(UnicodeError):
+    """A segment holds bytes that are not UTF-8; the text has the file and the byte offset in it."""
+
+
+class Segment(Protocol):
+    """A byte range `[start, end)` of a file, scanned as a text of its own."""
+
+    @property
+    def path(self) -> str:
+        """The file."""
+
+    @property
+    def start(self) -> int:
+        """The first byte."""
+
+    @property
+    def end(self) -> int:
+        """The byte after the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What counting met besides pre-tokens.
+
+    Attributes:
+        bytes_read: Bytes of all segments.
+        replaced: Invalid byte sequences replaced by U+FFFD.
+        unmatched: Bytes of text that the regex matched nowhere; no part of any pre-token.
+    """
+
+    bytes_read: int
+    replaced: int
+    unmatched: int
+
+
+def engine(native: str | None) -> str:
+    """What decides where text is split, beside the rule itself: the scanner and its Unicode."""
+    return f"kernel unicode {UNICODE_VERSION}" if native else f"regex {regex.__version__}"
+
+
+def count_segments(
+    segments: Iterable[Segment],
+    *,
+    native: str | None,
+    splits: Sequence[str],
+    special_tokens: Sequence[str],
+    errors: str,
+) -> tuple[Counts, Tally]:
+    """Count the pre-tokens of some byte ranges.
+
+    Args:
+        segments: What to read; each is scanned alone.
+        native: Name of the kernel's scanner for the rule; None to use `splits`.
+        splits: Regexes applied in turn, each to all pieces that the ones before made.
+        special_tokens: Never counted; each ends a piece of text. The longest wins at one place.
+        errors: `strict`, or `replace` to count invalid bytes as U+FFFD.
+
+    Raises:
+        OSError: A file is missing or unreadable.
+        SegmentEndError: A file is shorter than the plan says.
+        SegmentTextError: Invalid UTF-8, when `errors` is `strict`.
+    """
+    counts = Counts()
+    scan = None if native else _RegexScan(splits, special_tokens, errors)
+    bytes_read = replaced = unmatched = 0
+    for segment in segments:
+        data = read(segment)
+        bytes_read += len(data)
+        try:
+            if native:
+                replaced += counts.count(data, native, special_tokens, errors=errors)
+            elif scan:
+                found = scan.count(data, counts)
+                replaced += found[0]
+                unmatched += found[1]
+        except InvalidUtf8 as error:
+            raise _text_error(segment, error.offset) from None
+        except UnicodeDecodeError as error:
+            raise _text_error(segment, error.start) from None
+    return counts, Tally(bytes_read, replaced, unmatched)
+
+
+def read(segment: Segment) -> bytes:
+    """The bytes of a segment.
+
+    Raises:
+        OSError: The file is missing or unreadable; `filename` is set.
+        SegmentEndError: The file is shorter than `segment.end`.
+    """
+    file = os.open(segment.path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return b"".join(_pieces(file, segment))
+    except OSError as error:
+        error.filename = segment.path  # reading by number, the system does not know the name
+        raise
+    finally:
+        os.close(file)
+
+
+def _pieces(file: int, segment: Segment) -> Iterator[bytes]:
+    """One read gives at most 2 GiB, and a network file system may give less than asked for."""
+    at = segment.start
+    while at < segment.end:
+        piece = os.pread(file, segment.end - at, at)
+        if not piece:
+            raise SegmentEndError(f"{segment.path} ends at byte {at}, before byte {segment.end}")
+        yield piece
+        at += len(piece)
+
+
+def _text_error(segment: Segment, offset: int) -> SegmentTextError:
+    return SegmentTextError(f"{segment.path} is not UTF-8 at byte {segment.start + offset}")
+
+
+class _RegexScan:
+    """Counts by the `regex` package, for rules that have no native scanner."""
+
+    def __init__(self, splits: Sequence[str], special_tokens: Sequence[str], errors: str) -> None:
+        self._splits = [regex.compile(split) for split in splits]
+        longest_first = sorted(special_tokens, key=len, reverse=True)
+        either = "|".join(map(regex.escape, longest_first))
+        self._special = regex.compile(either) if either else None
+        self._errors = errors
+
+    def count(self, data: bytes, counts: Counts) -> tuple[int, int]:
+        """Add the pre-tokens of `data` to `counts`; replaced sequences, unmatched bytes."""
+        text = data.decode("utf-8", self._errors)
+        replaced = 0
+        if self._errors != "strict":
+            # U+FFFD that the text itself holds always decodes to itself.
+            replaced = text.count(_REPLACEMENT) - data.count(_REPLACEMENT.encode())
+        found: Counter[str] = Counter()
+        unmatched = 0
+        for piece, matched in self._pieces(text):
+            if matched:
+                found[piece] += 1
+            else:
+                unmatched += len(piece.encode())
+        counts.add_all(found)
+        return replaced, unmatched
+
+    def _pieces(self, text: str) -> Iterator[tuple[str, bool]]:
+        """All pieces of `text`, each with whether any split matched it."""
+        for part in self._between_special(text):
+            pieces: Iterable[tuple[str, bool]] = ((part, False),)
+            for split in self._splits:
+                pieces = _cut(split, pieces)
+            yield from pieces
+
+    def _between_special(self, text: str) -> Iterator[str]:
+        at = 0
+        for match in self._special.finditer(text) if self._special else ():
+            yield text[at : match.start()]
+            at = match.end()
+        yield text[at:]
+
+
+def _cut(
+    split: regex.Pattern[str], pieces: Iterable[tuple[str, bool]]
+) -> Iterator[tuple[str, bool]]:
+    """Isolate the matches of `split` in each piece; what lies between keeps its mark."""
+    for text, matched in pieces:
+        at = 0
+        for match in split.finditer(text):
+            start, end = match.span()
+            if at < start:
+                yield text[at:start], matched
+            if start < end:
+                yield text[start:end], True
+            at = end
+        if at < len(text):
+            yield text[at:], matched

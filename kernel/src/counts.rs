@@ -1,0 +1,294 @@
+//! `Counts`: the count table as a Python class.
+
+use bpefleet_core::count::{self, Errors};
+use bpefleet_core::payload::{self, Digest};
+use bpefleet_core::scan::Pattern;
+use bpefleet_core::specials::Specials;
+use bpefleet_core::table::CountTable;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+
+use crate::bytes::{Bytes, Token};
+use crate::errors::{from_count, from_overflow, from_payload, guarded};
+use crate::ticker::Ticker;
+
+/// Pre-tokens and how often each occurred.
+///
+/// While a call of one thread works on it, a call of another raises `RuntimeError`.
+#[pyclass(module = "bpefleet.kernel", name = "Counts")]
+pub(crate) struct Counts {
+    pub(crate) table: CountTable,
+}
+
+#[pymethods]
+impl Counts {
+    #[new]
+    fn new() -> Self {
+        Self {
+            table: CountTable::new(),
+        }
+    }
+
+    fn __len__(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Occurrences of all pre-tokens together.
+    #[getter]
+    fn pretokens(&self) -> u64 {
+        self.table.pretokens()
+    }
+
+    /// Bytes of memory held.
+    #[getter]
+    fn memory(&self) -> usize {
+        self.table.memory_bytes()
+    }
+
+    /// Count the pre-tokens of a text.
+    ///
+    /// The GIL is released meanwhile. After an exception some part of the text is counted.
+    ///
+    /// Args:
+    ///     data: The text as UTF-8. `bytes` are read in place; any other buffer is copied first,
+    ///         since it could change meanwhile.
+    ///     pattern: A name in `PATTERNS`.
+    ///     special_tokens: Never counted; each ends a piece of text that is scanned alone. The
+    ///         leftmost wins, and the longest of those that start at one place.
+    ///     errors: `strict`, or `replace` to count U+FFFD for each ill-formed sequence, as
+    ///         `bytes.decode` does.
+    ///     progress: Called about ten times a second with the number of bytes done. What it
+    ///         raises ends the call.
+    ///
+    /// Returns:
+    ///     How many ill-formed sequences were replaced.
+    ///
+    /// Raises:
+    ///     InvalidUtf8: In strict mode.
+    ///     CountOverflow: The counts would not fit.
+    ///     ValueError: No such pattern or error mode; an empty special token, or one that is not
+    ///         UTF-8.
+    #[pyo3(signature = (data, pattern, special_tokens = Vec::new(), *, errors = "strict", progress = None))]
+    fn count(
+        &mut self,
+        py: Python<'_>,
+        data: Bytes<'_>,
+        pattern: &str,
+        special_tokens: Vec<Token>,
+        errors: &str,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<u64> {
+        let pattern = Pattern::from_name(pattern)
+            .ok_or_else(|| PyValueError::new_err(format!("no native pattern {pattern:?}")))?;
+        let errors = match errors {
+            "strict" => Errors::Strict,
+            "replace" => Errors::Replace,
+            _ => return Err(PyValueError::new_err(format!("no error mode {errors:?}"))),
+        };
+        let specials = specials(&special_tokens)?;
+        let data = data.as_ref();
+        let table = &mut self.table;
+        let mut ticker = Ticker::new(progress);
+        guarded(|| {
+            py.detach(|| {
+                let mut tick = |done| ticker.tick(done);
+                count::count(data, pattern, &specials, errors, table, &mut tick)
+            })
+            .map_err(|error| from_count(py, error, ticker.into_raised()))
+        })
+    }
+
+    /// Add occurrences of one pre-token. An empty pre-token is none and adds nothing.
+    ///
+    /// Raises:
+    ///     CountOverflow: The counts would not fit.
+    ///     OverflowError: `count` is negative or needs more than 64 bits.
+    #[pyo3(signature = (pretoken, count = 1))]
+    fn add(&mut self, pretoken: &[u8], count: u64) -> PyResult<()> {
+        guarded(|| self.table.add(pretoken, count).map_err(from_overflow))
+    }
+
+    /// Add occurrences of many pre-tokens: a mapping, or pairs of pre-token and count.
+    ///
+    /// A `str` is its UTF-8. After an exception, those before it have been added.
+    ///
+    /// Raises:
+    ///     CountOverflow: The counts would not fit.
+    ///     OverflowError: A count is negative or needs more than 64 bits.
+    fn add_all(&mut self, counts: &Bound<'_, PyAny>) -> PyResult<()> {
+        let mut add = |token: &Token, count| {
+            guarded(|| {
+                self.table
+                    .add(token.as_bytes(), count)
+                    .map_err(from_overflow)
+            })
+        };
+        if let Ok(counts) = counts.cast::<PyDict>() {
+            return counts
+                .iter()
+                .try_for_each(|(token, count)| add(&token.extract()?, count.extract()?));
+        }
+        let pairs = match counts.getattr_opt("items")? {
+            Some(items) => items.call0()?,
+            None => counts.clone(),
+        };
+        for pair in pairs.try_iter()? {
+            let (token, count) = pair?.extract()?;
+            add(&token, count)?;
+        }
+        Ok(())
+    }
+
+    /// How often a pre-token occurred; 0 when it did not.
+    fn get(&self, pretoken: &[u8]) -> u64 {
+        self.table.get(pretoken)
+    }
+
+    /// All pre-tokens with their counts, sorted by bytes.
+    fn items<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let table = &self.table;
+        let sorted = guarded(|| {
+            Ok(py.detach(|| {
+                let mut sorted: Vec<_> = table.iter().collect();
+                sorted.sort_unstable();
+                sorted
+            }))
+        })?;
+        PyList::new(
+            py,
+            sorted
+                .into_iter()
+                .map(|(pretoken, count)| (PyBytes::new(py, pretoken), count)),
+        )
+    }
+
+    /// Add all counts of another object.
+    ///
+    /// Raises:
+    ///     CountOverflow: The counts would not fit; nothing is added then.
+    ///     RuntimeError: `other` is this object.
+    fn fold(&mut self, py: Python<'_>, other: &Self) -> PyResult<()> {
+        let table = &mut self.table;
+        let other = &other.table;
+        guarded(|| py.detach(|| table.fold(other)).map_err(from_overflow))
+    }
+
+    /// The counts as a payload, bound to a digest of 32 bytes.
+    ///
+    /// Equal counts give equal bytes, however they came about.
+    ///
+    /// Raises:
+    ///     ValueError: The digest has another length.
+    fn encode<'py>(&self, py: Python<'py>, digest: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+        let digest = digest_of(digest)?;
+        let table = &self.table;
+        let payload = guarded(|| Ok(py.detach(|| payload::encode(table, &digest))))?;
+        Ok(PyBytes::new(py, &payload))
+    }
+
+    /// Add the counts of a payload: all of them, or none when an exception is raised.
+    ///
+    /// Args:
+    ///     payload: What `encode` gave; any buffer.
+    ///     digest: The digest it must be bound to, 32 bytes.
+    ///     max_bytes: A larger payload is refused.
+    ///
+    /// Returns:
+    ///     Its pre-tokens, and how many of them differ.
+    ///
+    /// Raises:
+    ///     PayloadError: It is damaged, too large, or of another version or digest.
+    ///     CountOverflow: The counts would not fit.
+    ///     ValueError: The digest has another length.
+    #[pyo3(signature = (payload, digest, *, max_bytes = DEFAULT_MAX_BYTES))]
+    fn fold_payload(
+        &mut self,
+        py: Python<'_>,
+        payload: Bytes<'_>,
+        digest: &[u8],
+        max_bytes: u64,
+    ) -> PyResult<(u64, u64)> {
+        let digest = digest_of(digest)?;
+        let table = &mut self.table;
+        let payload = payload.as_ref();
+        guarded(|| {
+            let info = py
+                .detach(|| payload::fold(payload, &digest, max_bytes, table))
+                .map_err(|error| from_payload(&error))?;
+            Ok((info.pretokens, info.unique()))
+        })
+    }
+
+    /// What a payload's header says, after checking version, size and checksum.
+    ///
+    /// Raises:
+    ///     PayloadError: It is no undamaged payload of this version.
+    #[staticmethod]
+    fn payload_info(py: Python<'_>, payload: Bytes<'_>) -> PyResult<PayloadInfo> {
+        let payload = payload.as_ref();
+        guarded(|| match py.detach(|| payload::info(payload)) {
+            Ok(info) => Ok(PayloadInfo(info)),
+            Err(error) => Err(from_payload(&error)),
+        })
+    }
+}
+
+/// 1 GiB: some 100 million different pre-tokens.
+const DEFAULT_MAX_BYTES: u64 = 1 << 30;
+
+/// What a payload says of itself.
+#[pyclass(module = "bpefleet.kernel", name = "PayloadInfo", frozen)]
+pub(crate) struct PayloadInfo(payload::Info);
+
+#[pymethods]
+impl PayloadInfo {
+    /// The format version.
+    #[getter]
+    fn version(&self) -> u32 {
+        self.0.version
+    }
+
+    /// The digest it is bound to, 32 bytes.
+    #[getter]
+    fn digest<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.digest)
+    }
+
+    /// Occurrences of all pre-tokens together.
+    #[getter]
+    fn pretokens(&self) -> u64 {
+        self.0.pretokens
+    }
+
+    /// Different pre-tokens.
+    #[getter]
+    fn unique(&self) -> u64 {
+        self.0.unique()
+    }
+
+    /// Bytes of the entries, without header and checksum.
+    #[getter]
+    fn raw_size(&self) -> u64 {
+        self.0.raw_size
+    }
+}
+
+fn digest_of(bytes: &[u8]) -> PyResult<Digest> {
+    bytes.try_into().map_err(|_| {
+        let expected = payload::DIGEST_BYTES;
+        PyValueError::new_err(format!(
+            "a digest has {expected} bytes, not {}",
+            bytes.len()
+        ))
+    })
+}
+
+fn specials(tokens: &[Token]) -> PyResult<Specials> {
+    let texts: Result<Vec<_>, _> = tokens
+        .iter()
+        .map(|token| std::str::from_utf8(token.as_bytes()))
+        .collect();
+    let texts = texts.map_err(|_| PyValueError::new_err("a special token is not UTF-8"))?;
+    Specials::new(&texts).map_err(|error| PyValueError::new_err(error.to_string()))
+}

@@ -1,0 +1,49 @@
+//! The Python side of the kernel: the module `bpefleet.kernel._kernel`.
+//!
+//! Thin on purpose: arguments in, one call into `bpefleet_core` with the GIL released, result or
+//! exception out. What every call shares lives beside it: [`bytes`] (buffers that nobody can
+//! change meanwhile), [`ticker`] (signals and progress), [`errors`] (exceptions, and panics made
+//! into one).
+
+mod bytes;
+mod counts;
+mod errors;
+mod merge;
+mod ticker;
+
+use pyo3::prelude::*;
+
+/// Scan, count, fold and merge: the compiled half of bpefleet. Import `bpefleet.kernel` instead.
+#[pymodule]
+mod _kernel {
+    use bpefleet_core::{merge::TieBreak, payload, scan};
+    use pyo3::prelude::*;
+    use pyo3::types::{PyDict, PyTuple};
+
+    #[pymodule_export]
+    use crate::counts::{Counts, PayloadInfo};
+    #[pymodule_export]
+    use crate::errors::{
+        CountOverflow, InvalidUtf8, KernelError, KernelPanic, MergeTooLarge, PayloadError,
+    };
+    #[pymodule_export]
+    use crate::merge::merge;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let py = module.py();
+        let patterns = PyDict::new(py);
+        for pattern in scan::Pattern::ALL {
+            patterns.set_item(pattern.name(), pattern.regex())?;
+        }
+        module.add("PATTERNS", patterns)?;
+        module.add(
+            "TIE_BREAKS",
+            PyTuple::new(py, TieBreak::ALL.map(TieBreak::name))?,
+        )?;
+        module.add("UNICODE_VERSION", scan::UNICODE_VERSION)?;
+        module.add("FORMAT_VERSION", payload::FORMAT_VERSION)?;
+        // Told by instances; here so that the class has it.
+        py.get_type::<InvalidUtf8>().setattr("offset", 0)
+    }
+}

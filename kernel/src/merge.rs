@@ -1,0 +1,82 @@
+//! `merge`: the merge loop as a Python function.
+
+use bpefleet_core::merge::{run, Arena, MergeError, Options, TieBreak};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::counts::Counts;
+use crate::errors::{guarded, CountOverflow, KernelError, MergeTooLarge};
+use crate::ticker::Ticker;
+
+/// Merge the most frequent pair of neighbouring tokens, again and again.
+///
+/// Bytes are the ids 0 to 255; merge number i makes the id 256 + i. Fewer merges come back when no
+/// pair is left, or none that occurs often enough. The GIL is released meanwhile.
+///
+/// Args:
+///     counts: The pre-tokens.
+///     merges: How many to make at most.
+///     tie_break: Which of several most frequent pairs wins, a name in `TIE_BREAKS`.
+///     min_frequency: Pairs that occur less often are not merged.
+///     max_token_length: Longer tokens are not made; in bytes.
+///     progress: Called about ten times a second with the number of merges made. What it raises
+///         ends the call.
+///     consume: Take the counts away as soon as they have been read: `counts` is empty
+///         afterwards, and its memory is free for the merging.
+///
+/// Returns:
+///     The left id, the right id and the count of each merge, in order.
+///
+/// Raises:
+///     MergeTooLarge: There are more symbols than can be numbered.
+///     CountOverflow: The sum of all counted bytes does not fit in 64 bits.
+///     ValueError: No such tie rule.
+#[pyfunction]
+#[pyo3(signature = (counts, merges, *, tie_break = "lexmax", min_frequency = 0, max_token_length = None, progress = None, consume = false))]
+#[allow(clippy::too_many_arguments, reason = "keywords in Python")]
+pub(crate) fn merge(
+    counts: &Bound<'_, Counts>,
+    merges: usize,
+    tie_break: &str,
+    min_frequency: u64,
+    max_token_length: Option<usize>,
+    progress: Option<Py<PyAny>>,
+    consume: bool,
+) -> PyResult<Vec<(u32, u32, u64)>> {
+    let tie_break = TieBreak::from_name(tie_break)
+        .ok_or_else(|| PyValueError::new_err(format!("no tie rule {tie_break:?}")))?;
+    let options = Options {
+        merges,
+        tie_break,
+        min_frequency,
+        max_token_length,
+    };
+    let py = counts.py();
+    let mut ticker = Ticker::new(progress);
+    let mut tick = |done| ticker.tick(done);
+    let merged = guarded(|| {
+        let arena = if consume {
+            let table = std::mem::take(&mut counts.try_borrow_mut()?.table);
+            py.detach(|| Arena::build(table.iter(), &mut tick))
+        } else {
+            let table = &counts.try_borrow()?.table;
+            py.detach(|| Arena::build(table.iter(), &mut tick))
+        };
+        Ok(py.detach(|| run(arena?, &options, &mut tick)))
+    })?;
+    let merged = merged.map_err(|error| from_merge(&error, ticker.into_raised()))?;
+    Ok(merged
+        .into_iter()
+        .map(|merge| (merge.left, merge.right, merge.count))
+        .collect())
+}
+
+/// The exception for an error of merging. `cancelled` is what made the ticker cancel.
+fn from_merge(error: &MergeError, cancelled: Option<PyErr>) -> PyErr {
+    let text = error.to_string();
+    match error {
+        MergeError::TooLarge => MergeTooLarge::new_err(text),
+        MergeError::Overflow => CountOverflow::new_err(text),
+        MergeError::Cancelled => cancelled.unwrap_or_else(|| KernelError::new_err(text)),
+    }
+}
