@@ -1,0 +1,202 @@
+"""Bad input: one clear message with the remedy, a named exit code, nothing half-written."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from bpefleet.shared.errors import ExitCode
+from bpefleet.shared.tokenizer import MANIFEST
+from tests.command import bpefleet
+
+Arguments = Callable[[Path], list[str | Path]]
+VOCAB = ("--vocab-size", "300")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "good.txt").write_text("hello hello world\n" * 50)
+    (tmp_path / "empty.txt").touch()
+    (tmp_path / "latin1.txt").write_bytes(b"fine text\n" * 10 + "caf\xe9\n".encode("latin-1"))
+    (tmp_path / "binary").mkdir()
+    (tmp_path / "binary" / "x").write_bytes(b"\0")
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "file").touch()
+    return tmp_path
+
+
+CASES: list[tuple[str, Arguments, ExitCode, str]] = [
+    ("missing", lambda p: [p / "no.txt", *VOCAB], ExitCode.SOURCE, "no.txt: no such file"),
+    ("empty", lambda p: [p / "empty.txt", *VOCAB], ExitCode.SOURCE, "the file is empty"),
+    ("no text", lambda p: [p / "binary", *VOCAB], ExitCode.SOURCE, "no text file in it"),
+    ("vocab", lambda p: [p / "good.txt", "--vocab-size", "257"], ExitCode.USAGE, "at least 258"),
+    (
+        "exhausted",
+        lambda p: [p / "good.txt", "--vocab-size", "9000"],
+        ExitCode.SOURCE,
+        "use --vocab-size 267 or more text",
+    ),
+    (
+        "utf-8",
+        lambda p: [p / "latin1.txt", *VOCAB],
+        ExitCode.SOURCE,
+        "latin1.txt is not UTF-8 at byte 103",
+    ),
+    (
+        "regex",
+        lambda p: [p / "good.txt", *VOCAB, "--pattern", "(a"],
+        ExitCode.USAGE,
+        "does not compile",
+    ),
+    (
+        "name",
+        lambda p: [p / "good.txt", *VOCAB, "--pattern", "gpt5"],
+        ExitCode.USAGE,
+        "no pattern named 'gpt5'",
+    ),
+    (
+        "star",
+        lambda p: [p / "good.txt", *VOCAB, "--pattern", r"\w*"],
+        ExitCode.USAGE,
+        "matches the empty text",
+    ),
+    (
+        "special twice",
+        lambda p: [p / "good.txt", *VOCAB, *["--special-token", "<a>"] * 2],
+        ExitCode.USAGE,
+        "'<a>' is given twice",
+    ),
+    (
+        "special empty",
+        lambda p: [p / "good.txt", *VOCAB, "--special-token", ""],
+        ExitCode.USAGE,
+        "is empty",
+    ),
+    (
+        "special byte",
+        lambda p: [p / "good.txt", *VOCAB, "--special-token", "x"],
+        ExitCode.USAGE,
+        "single byte",
+    ),
+    ("size", lambda p: [p / "good.txt", *VOCAB, "--chunk-size", "lots"], ExitCode.USAGE, "32MiB"),
+    (
+        "no redis",
+        lambda p: [p / "good.txt", *VOCAB, "--redis", f"unix://{p}/nothing"],
+        ExitCode.QUEUE,
+        "cannot reach Redis",
+    ),
+    (
+        "bad url",
+        lambda p: [p / "good.txt", *VOCAB, "--redis", "http://x"],
+        ExitCode.QUEUE,
+        "not a Redis URL",
+    ),
+]
+
+
+@pytest.mark.parametrize("workers", ["0", "1"])
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"), [c[1:] for c in CASES], ids=[c[0] for c in CASES]
+)
+def test_what_is_wrong_is_said(
+    folder: Path, arguments: Arguments, code: ExitCode, text: str, workers: str
+) -> None:
+    out = folder / "out"
+    result = bpefleet("train", *arguments(folder), "-o", out, "--workers", workers)
+    assert result.returncode == code, result.stderr
+    assert text in result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""
+    assert not (out / MANIFEST).exists()
+    assert not (out / "tokenizer.json").exists()
+
+
+@pytest.mark.parametrize("taken", ["taken", "good.txt"])
+def test_a_directory_in_use_is_refused_untouched(folder: Path, taken: str) -> None:
+    result = bpefleet("train", folder / "good.txt", *VOCAB, "-o", folder / taken)
+    assert result.returncode == ExitCode.OUTPUT
+    assert "exists already" in result.stderr
+    assert (folder / "taken" / "file").exists()
+
+
+def test_a_finished_run_is_not_overwritten(folder: Path) -> None:
+    arguments = (
+        "train",
+        folder / "good.txt",
+        "--vocab-size",
+        262,
+        "-o",
+        folder / "run",
+        "--workers",
+        0,
+    )
+    assert bpefleet(*arguments).returncode == 0
+    again = bpefleet(*arguments)
+    assert again.returncode == ExitCode.OUTPUT
+    assert "holds a finished run" in again.stderr
+
+
+def test_replace_counts_what_strict_refuses_and_says_how_much(folder: Path) -> None:
+    result = bpefleet(
+        "train", folder / "latin1.txt", "--vocab-size", 260, "-o", folder / "out",
+        "--errors", "replace", "--workers", 1,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert "1 invalid byte sequences were replaced" in result.stderr
+
+
+def test_fewer_merges_can_be_accepted(folder: Path) -> None:
+    result = bpefleet(
+        "train", folder / "good.txt", "--vocab-size", 9000, "-o", folder / "out",
+        "--allow-fewer-merges", "--workers", 0,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert "the vocabulary has 267 tokens, not 9,000" in result.stderr
+
+
+def test_a_full_disk_loses_nothing(folder: Path) -> None:
+    """A limit on file sizes fails writes in the middle, as a full disk does."""
+    (folder / "large.txt").write_text(
+        " ".join("".join(letters) for letters in product("abcdefgh", repeat=5))
+    )
+    out = folder / "out"
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+
+    result = bpefleet(
+        "train", folder / "large.txt", "--vocab-size", 400, "-o", out, "--workers", 1,
+        "--chunk-size", "30kB", preexec_fn=limited,
+    )  # fmt: skip
+    assert result.returncode == ExitCode.OUTPUT, result.stderr
+    assert "cannot be written" in result.stderr
+    assert f"bpefleet resume {out}" in result.stderr
+    assert not (out / MANIFEST).exists()
+    assert bpefleet("resume", out, "--workers", 0).returncode == 0
+
+
+def test_a_wrong_password_is_said_and_not_shown(folder: Path, redis_url: str) -> None:
+    if not redis_url.startswith("unix://"):
+        pytest.fail("the test server listens on a unix socket")
+    url = redis_url.replace("unix://", "unix://somebody:hunter2@")
+    result = bpefleet("train", folder / "good.txt", *VOCAB, "-o", folder / "out", "--redis", url)
+    assert result.returncode == ExitCode.QUEUE
+    assert "does not accept the user or password" in result.stderr
+    assert "hunter2" not in result.stderr
+
+
+def test_help_names_the_exit_codes() -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "bpefleet.producer", "train", "--help"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    for code in ExitCode:
+        assert f"{code.value} {code.name.lower().replace('_', ' ')}" in " ".join(
+            result.stdout.split()
+        )

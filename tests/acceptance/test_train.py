@@ -1,0 +1,150 @@
+"""The command as a person uses it: the same tokenizer whichever way, and nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from bpefleet.producer.directory import COUNTS
+from bpefleet.shared.tokenizer import MANIFEST
+from tests.command import alive, bpefleet, descendants, start
+from tests.eventually import eventually
+from tests.texts import english
+
+ARTIFACTS = ("tokenizer.json", "vocab.json", "merges.txt", "tokenizer.tiktoken", "tiktoken.json")
+
+
+def artifacts(directory: Path) -> dict[str, bytes]:
+    return {name: (directory / name).read_bytes() for name in ARTIFACTS}
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("corpus") / "english.txt"
+    path.write_text("\n<|endoftext|>\n".join(english().documents), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def expected(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    out = tmp_path_factory.mktemp("expected") / "run"
+    result = bpefleet("train", corpus, "--vocab-size", 1000, "-o", out, "--workers", 0)
+    assert result.returncode == 0, result.stderr
+    return artifacts(out)
+
+
+@pytest.mark.parametrize(("workers", "chunk_size"), [(1, "7kB"), (3, "20kB"), (2, "32MiB")])
+def test_workers_and_chunks_do_not_change_the_artifacts(
+    corpus: Path, expected: dict[str, bytes], tmp_path: Path, workers: int, chunk_size: str
+) -> None:
+    out = tmp_path / "run"
+    result = bpefleet(
+        "train", corpus, "--vocab-size", 1000, "-o", out, "--workers", workers,
+        "--chunk-size", chunk_size, "--json",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert artifacts(out) == expected
+    summary = json.loads(result.stdout)
+    assert summary["totals"]["vocab_size"] == 1000
+    assert summary["totals"]["bytes"] == corpus.stat().st_size
+    assert summary["files"] == json.loads((out / MANIFEST).read_text())["files"]
+
+
+def test_workers_elsewhere_serve_a_shared_redis(
+    corpus: Path, expected: dict[str, bytes], tmp_path: Path, redis_url: str
+) -> None:
+    workers = start("worker", "--redis", redis_url, "-n", "2")
+    try:
+        runs = [
+            start("train", corpus, "--vocab-size", "1000", "-o", tmp_path / str(i), "--redis",
+                  redis_url, "--chunk-size", "30kB")
+            for i in range(2)
+        ]  # fmt: skip
+        for run in runs:
+            _, stderr = run.communicate(timeout=60)
+            assert run.returncode == 0, stderr
+    finally:
+        workers.terminate()
+        workers.communicate(timeout=30)
+    assert artifacts(tmp_path / "0") == artifacts(tmp_path / "1") == expected
+
+
+def test_a_redis_without_workers_is_said_and_then_served(
+    corpus: Path, expected: dict[str, bytes], tmp_path: Path, redis_url: str
+) -> None:
+    out = tmp_path / "run"
+    run = start("train", corpus, "--vocab-size", "1000", "-o", out, "--redis", redis_url)
+    assert run.stderr is not None
+    said = next(line for line in iter(run.stderr.readline, "") if "no worker" in line)
+    assert f"bpefleet worker --redis {redis_url}" in said
+    workers = start("worker", "--redis", redis_url, "-n", "1")
+    try:
+        _, stderr = run.communicate(timeout=60)
+        assert run.returncode == 0, stderr
+    finally:
+        workers.terminate()
+        workers.communicate(timeout=30)
+    assert artifacts(out) == expected
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_run_leaves_no_process_and_resumes(
+    corpus: Path, expected: dict[str, bytes], tmp_path: Path, number: signal.Signals
+) -> None:
+    out = tmp_path / "run"
+    run = start("train", corpus, "--vocab-size", "1000", "-o", out, "--chunk-size", "1kB")
+    eventually(lambda: len(list((out / COUNTS).glob("part-*"))) > 3, 30)
+    children = descendants(run.pid)
+    run.send_signal(number)
+    _, stderr = run.communicate(timeout=30)
+    assert run.returncode == 130, stderr
+    assert f"bpefleet resume {out}" in stderr
+    assert "Traceback" not in stderr
+    eventually(lambda: not alive(children), 10)
+    assert not (out / MANIFEST).exists()
+    resumed = bpefleet("resume", out, "--json")
+    assert resumed.returncode == 0, resumed.stderr
+    assert artifacts(out) == expected
+
+
+def test_a_killed_run_leaves_no_process_and_resumes(
+    corpus: Path, expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    run = start("train", corpus, "--vocab-size", "1000", "-o", out, "--chunk-size", "1kB")
+    eventually(lambda: len(list((out / COUNTS).glob("part-*"))) > 3, 30)
+    children = descendants(run.pid)
+    assert len(children) > 3
+    run.kill()
+    run.communicate(timeout=30)
+    eventually(lambda: not alive(children), 10)
+    resumed = bpefleet("resume", out, "--workers", 0)
+    assert resumed.returncode == 0, resumed.stderr
+    assert artifacts(out) == expected
+
+
+def test_a_killed_trainer_keeps_the_counts(
+    corpus: Path, expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    run = start("train", corpus, "--vocab-size", "1000", "-o", out, "--chunk-size", "1kB")
+
+    def trainer() -> int | None:
+        for pid in descendants(run.pid):
+            if b"bpefleet.producer.trainer" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                return pid
+        return None
+
+    pid = eventually(trainer, 30)
+    os.kill(pid, signal.SIGKILL)
+    _, stderr = run.communicate(timeout=60)
+    assert run.returncode == 7, stderr
+    assert "was killed by SIGKILL" in stderr
+    assert f"bpefleet resume {out}" in stderr
+    resumed = bpefleet("resume", out, "--workers", 0, "--json")
+    assert resumed.returncode == 0, resumed.stderr
+    assert artifacts(out) == expected

@@ -1,0 +1,37 @@
+"""A private Redis for the tests: a real server on a unix socket, started for the session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bpefleet.producer.embedded import EmbeddedServer
+from bpefleet.shared.connect import connect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from redis import Redis
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[EmbeddedServer]:
+    """The session's server; tests take `redis_url`, which is empty for each."""
+    with EmbeddedServer() as server:
+        yield server
+
+
+@pytest.fixture
+def redis_url(redis_server: EmbeddedServer) -> str:
+    """The URL of an empty Redis."""
+    with connect(redis_server.url) as connection:
+        connection.flushall()
+    return redis_server.url
+
+
+@pytest.fixture
+def connection(redis_url: str) -> Iterator[Redis]:
+    """A connection to an empty Redis."""
+    with connect(redis_url) as connection:
+        yield connection

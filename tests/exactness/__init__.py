@@ -1,0 +1,1 @@
+"""Tests that results are the only ones there can be, whoever computes them."""

@@ -1,0 +1,79 @@
+"""What the exactness tests have in common: the texts, the patterns, and the expected results.
+
+Expectations come from trainers that others wrote, and from the naive trainer, which
+`test_oracles` holds against those; all are computed once and shared by all tests.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests import naive
+from tests.oracles import ORACLES
+from tests.patterns import PATTERNS
+from tests.texts import adversarial, code, english, exhaustive, multilingual, overlapping
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+    from tests.naive import Merge, Step
+    from tests.oracles import Oracle
+    from tests.texts import Text
+
+TEXTS = (english(), code(), multilingual(), adversarial(), exhaustive(), overlapping())
+NAMED = tuple(PATTERNS)
+COMPARED = ("gpt2", "gpt4", "cl100k", "o200k", "llama3", "qwen2")
+"""The patterns that every other trainer is given; `NAMED` has the product's others too."""
+TIE_BREAKS = ("lexmax", "rawid", "hf", "lexmin")
+WANTED = 300
+"""Merges to be compared; `exhaustive` has fewer, and so shows that training ends."""
+
+# Every trainer with the patterns it takes; those that are variants, with Hugging Face's only.
+CASES = [
+    pytest.param(oracle, pattern, id=f"{oracle!r}-{pattern}")
+    for oracle in ORACLES
+    for pattern in sorted(oracle.takes)
+    if pattern in COMPARED or oracle.name == "huggingface"
+]
+
+bounded = settings(
+    deadline=None,
+    max_examples=150,
+    derandomize=os.environ.get("CI") == "true",
+    suppress_health_check=[HealthCheck.too_slow],
+)
+"""For properties: no deadline on a busy machine; in CI the same examples each time."""
+
+
+@cache
+def counts(text: Text, pattern: str) -> Counter[bytes]:
+    """The pre-tokens of a text."""
+    return naive.count(text.joined, PATTERNS[pattern], text.specials)
+
+
+@cache
+def steps(text: Text, pattern: str, tie_break: str) -> tuple[Step, ...]:
+    """The first `WANTED` merges of a text, with their counts."""
+    return tuple(islice(naive.steps(counts(text, pattern), tie_break), WANTED))
+
+
+def merges(text: Text, pattern: str, tie_break: str) -> list[Merge]:
+    """The first `WANTED` merges of a text."""
+    return [step.merge for step in steps(text, pattern, tie_break)]
+
+
+@cache
+def learned(oracle: Oracle, text: Text, pattern: str) -> list[Merge]:
+    """The first `WANTED` merges of a trainer that others wrote."""
+    return oracle.train(text.documents, PATTERNS[pattern], WANTED)
+
+
+def label(value: object) -> str:
+    """How a parameter is called in test reports."""
+    return str(getattr(value, "name", value))

@@ -1,0 +1,1 @@
+"""The producer's parts, each by itself."""

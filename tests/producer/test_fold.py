@@ -1,0 +1,255 @@
+"""The aggregator folds each chunk once, whatever the queue does, and never blocks its loop.
+
+The server is real; the test plays the worker, so that it can misbehave.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import orjson
+import pytest
+from blockbuster import blockbuster_ctx
+
+from bpefleet.kernel import Counts
+from bpefleet.producer.enqueue import Enqueuer
+from bpefleet.producer.fold import Aggregator
+from bpefleet.producer.ledger import Ledger
+from bpefleet.producer.options import Options
+from bpefleet.producer.plan import Plan
+from bpefleet.producer.progress import Progress
+from bpefleet.producer.sources import SourceFile
+from bpefleet.shared.connect import connect, connect_async
+from bpefleet.shared.keys import QUEUE, events_key, payload_key, run_and_chunk
+from bpefleet.shared.messages import Counted, Failed, Segment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from redis.asyncio import Redis
+
+CHUNKS = 12
+Deliver = Callable[["Desk", int], Awaitable[None]]
+
+
+class Desk:
+    """What a worker can do to a run: publish counts, and announce ends."""
+
+    def __init__(self, redis: Redis, plan: Plan) -> None:
+        self.redis = redis
+        self.plan = plan
+        self.attempts: dict[int, int] = {}
+
+    async def publish(self, chunk: int) -> Counted:
+        counts = Counts()
+        counts.add(b"the", chunk + 1)
+        counts.add(f"word{chunk}".encode(), 1)
+        payload = counts.encode(bytes.fromhex(self.plan.digest))
+        key = payload_key(self.plan.run, chunk, random.randbytes(4).hex())
+        await self.redis.set(key, payload)
+        digest = hashlib.sha256(payload).hexdigest()
+        return Counted(key, digest, len(payload), 10, counts.pretokens, 2, 0, 0, 0.1, 1, "w")
+
+    async def announce(self, chunk: int, outcome: str, body: Counted | Failed) -> None:
+        event = {
+            "chunk": chunk,
+            "job": "j",
+            "outcome": outcome,
+            "body": orjson.dumps(body.to_json()),
+        }
+        await self.redis.xadd(events_key(self.plan.run), event)  # type: ignore[arg-type]
+
+    async def deliver(self, chunk: int) -> None:
+        await self.announce(chunk, "counted", await self.publish(chunk))
+
+    async def jobs(self) -> AsyncIterator[int]:
+        """Take jobs off the queue, in an order of its own."""
+        while True:
+            found = await self.redis.lpop(f"rq:queue:{QUEUE}", 100) or []
+            random.shuffle(found)
+            for name in found:
+                place = run_and_chunk(name.decode())
+                assert place is not None
+                yield place[1]
+            await asyncio.sleep(0.005)
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    file = SourceFile(str(tmp_path / "text"), 10 * CHUNKS, 0)
+    chunks = [(Segment(file.path, 10 * i, 10 * i + 10),) for i in range(CHUNKS)]
+    return Plan.make(Options(vocab_size=300), [file], chunks)
+
+
+@asynccontextmanager
+async def aggregating(
+    plan: Plan, ledger: Ledger, url: str
+) -> AsyncIterator[tuple[Aggregator, asyncio.Task[None], Desk]]:
+    connection = connect(url)
+    async with connect_async(url) as redis:
+        aggregator = Aggregator(
+            plan,
+            ledger,
+            redis=redis,
+            enqueuer=Enqueuer(connection, plan),
+            progress=Progress(show=False),
+            upkeep=lambda: None,
+        )
+        with blockbuster_ctx():
+            task = asyncio.create_task(aggregator.run())
+            try:
+                yield aggregator, task, Desk(redis, plan)
+            finally:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+    connection.close()
+
+
+async def serve(plan: Plan, ledger: Ledger, url: str, deliver: Deliver) -> Aggregator:
+    """Run the aggregator to its end while `deliver` answers each job."""
+    async with aggregating(plan, ledger, url) as (aggregator, task, desk):
+
+        async def work() -> None:
+            async for chunk in desk.jobs():
+                desk.attempts[chunk] = desk.attempts.get(chunk, 0) + 1
+                await deliver(desk, chunk)
+
+        worker = asyncio.create_task(work())
+        async with asyncio.timeout(30):
+            await asyncio.wait([task, worker], return_when=asyncio.FIRST_COMPLETED)
+        worker.cancel()
+        await asyncio.gather(worker, return_exceptions=True)
+        await task
+        await asyncio.to_thread(aggregator._enqueuer.forget_run)
+        left = [key async for key in desk.redis.scan_iter("bpefleet:*")]
+        assert left == []
+    return aggregator
+
+
+def expected() -> list[tuple[bytes, int]]:
+    words = [(f"word{chunk}".encode(), 1) for chunk in range(CHUNKS)]
+    return sorted([(b"the", sum(range(1, CHUNKS + 1))), *words])
+
+
+def test_shuffled_and_duplicated_deliveries_count_once(
+    plan: Plan, tmp_path: Path, redis_url: str
+) -> None:
+    async def deliver(desk: Desk, chunk: int) -> None:
+        for _ in range(random.randint(1, 3)):
+            await desk.deliver(chunk)
+
+    ledger = Ledger(tmp_path, plan.digest)
+    asyncio.run(serve(plan, ledger, redis_url, deliver))
+    assert ledger.counts.items() == expected()
+    assert Ledger(tmp_path, plan.digest).counts.items() == expected()
+
+
+def test_the_window_of_queued_jobs_is_bounded(plan: Plan, tmp_path: Path, redis_url: str) -> None:
+    async def watch() -> None:
+        async with aggregating(plan, Ledger(tmp_path, plan.digest), redis_url) as (_, _, desk):
+            async with asyncio.timeout(10):
+                while not await desk.redis.llen(f"rq:queue:{QUEUE}"):  # noqa: ASYNC110  Redis tells nobody
+                    await asyncio.sleep(0.01)
+            await asyncio.sleep(0.3)
+            assert await desk.redis.llen(f"rq:queue:{QUEUE}") == 4
+
+    asyncio.run(watch())
+
+
+@pytest.mark.parametrize("harm", ["damage", "truncate", "expire", "swap"])
+def test_a_payload_that_arrives_damaged_or_not_at_all_is_counted_again(
+    plan: Plan, tmp_path: Path, redis_url: str, harm: str
+) -> None:
+    async def deliver(desk: Desk, chunk: int) -> None:
+        counted = await desk.publish(chunk)
+        if chunk % 3 == 0 and desk.attempts[chunk] == 1:
+            payload = await desk.redis.get(counted.key)
+            assert payload is not None
+            if harm == "damage":
+                await desk.redis.setrange(counted.key, len(payload) // 2, b"\xff\x00\xff")
+            elif harm == "truncate":
+                await desk.redis.set(counted.key, payload[:-1])
+            elif harm == "expire":
+                await desk.redis.delete(counted.key)
+            else:
+                counted = replace(counted, sha256="0" * 64)
+        await desk.announce(chunk, "counted", counted)
+
+    ledger = Ledger(tmp_path, plan.digest)
+    asyncio.run(serve(plan, ledger, redis_url, deliver))
+    assert ledger.counts.items() == expected()
+
+
+def test_a_payload_that_is_always_bad_fails_its_chunk_only(
+    plan: Plan, tmp_path: Path, redis_url: str
+) -> None:
+    async def deliver(desk: Desk, chunk: int) -> None:
+        counted = await desk.publish(chunk)
+        if chunk == 5:
+            await desk.redis.delete(counted.key)
+        await desk.announce(chunk, "counted", counted)
+
+    ledger = Ledger(tmp_path, plan.digest)
+    aggregator = asyncio.run(serve(plan, ledger, redis_url, deliver))
+    assert list(aggregator.failed) == [5]
+    assert ledger.chunks == set(range(CHUNKS)) - {5}
+
+
+def test_a_failed_chunk_does_not_stop_the_others(
+    plan: Plan, tmp_path: Path, redis_url: str
+) -> None:
+    async def deliver(desk: Desk, chunk: int) -> None:
+        if chunk == 7:
+            await desk.announce(chunk, "failed", Failed("SourceError", "gone", ""))
+        else:
+            await desk.deliver(chunk)
+
+    ledger = Ledger(tmp_path, plan.digest)
+    aggregator = asyncio.run(serve(plan, ledger, redis_url, deliver))
+    assert {c: f.error for c, f in aggregator.failed.items()} == {7: "gone"}
+    assert len(ledger.chunks) == CHUNKS - 1
+
+
+def test_a_success_after_a_failure_counts(plan: Plan, tmp_path: Path, redis_url: str) -> None:
+    async def deliver(desk: Desk, chunk: int) -> None:
+        if chunk == 0:
+            await desk.announce(chunk, "failed", Failed("AbandonedJobError", "lost", ""))
+        await desk.deliver(chunk)
+
+    ledger = Ledger(tmp_path, plan.digest)
+    aggregator = asyncio.run(serve(plan, ledger, redis_url, deliver))
+    assert aggregator.failed == {}
+    assert ledger.counts.items() == expected()
+
+
+def test_strange_events_are_left_aside(plan: Plan, tmp_path: Path, redis_url: str) -> None:
+    async def deliver(desk: Desk, chunk: int) -> None:
+        stream = events_key(desk.plan.run)
+        await desk.redis.xadd(stream, {"chunk": "x"})
+        await desk.redis.xadd(stream, {"chunk": "1", "outcome": "counted", "body": b"{\xff"})
+        await desk.redis.xadd(stream, {"chunk": "99999", "outcome": "counted", "body": b"{}"})
+        await desk.deliver(chunk)
+
+    ledger = Ledger(tmp_path, plan.digest)
+    asyncio.run(serve(plan, ledger, redis_url, deliver))
+    assert ledger.counts.items() == expected()
+
+
+def test_a_redis_that_forgets_everything_is_filled_again(
+    plan: Plan, tmp_path: Path, redis_url: str
+) -> None:
+    async def deliver(desk: Desk, chunk: int) -> None:
+        if sum(desk.attempts.values()) == 3:
+            await desk.redis.flushall()
+        else:
+            await desk.deliver(chunk)
+
+    ledger = Ledger(tmp_path, plan.digest)
+    asyncio.run(serve(plan, ledger, redis_url, deliver))
+    assert ledger.counts.items() == expected()

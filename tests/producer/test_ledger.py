@@ -1,0 +1,110 @@
+"""The ledger counts each chunk once, and stands any crash."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bpefleet.kernel import Counts, PayloadError
+from bpefleet.producer import ledger as ledger_module
+from bpefleet.producer.ledger import FOLDED, Ledger
+from bpefleet.shared.errors import OutputError
+from bpefleet.shared.messages import Counted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DIGEST = hashlib.sha256(b"rule").hexdigest()
+
+
+def payload_of(**words: int) -> bytes:
+    counts = Counts()
+    for word, count in words.items():
+        counts.add(word.encode(), count)
+    return counts.encode(bytes.fromhex(DIGEST))
+
+
+def counted(payload: bytes, read: int = 10) -> Counted:
+    digest = hashlib.sha256(payload).hexdigest()
+    return Counted("key", digest, len(payload), read, 3, 2, 1, 0, 0.5, 1000, "worker")
+
+
+def add(ledger: Ledger, chunk: int, **words: int) -> bool:
+    payload = payload_of(**words)
+    return ledger.add(chunk, counted(payload), payload)
+
+
+def test_a_chunk_delivered_twice_counts_once(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path, DIGEST)
+    assert add(ledger, 3, the=2, of=1)
+    assert not add(ledger, 3, the=2, of=1)
+    assert ledger.counts.items() == [(b"of", 1), (b"the", 2)]
+    assert ledger.totals.bytes_read == 10
+
+
+def test_reopening_finds_what_was_folded(tmp_path: Path) -> None:
+    first = Ledger(tmp_path, DIGEST)
+    for chunk in range(5):
+        add(first, chunk, the=1, word=chunk + 1)
+    again = Ledger(tmp_path, DIGEST)
+    assert again.chunks == first.chunks == set(range(5))
+    assert again.totals == first.totals
+    assert again.counts.items() == first.counts.items() == [(b"the", 5), (b"word", 15)]
+
+
+def test_parts_become_one_file_as_they_pile_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger_module, "COMPACT_AT", 3)
+    ledger = Ledger(tmp_path, DIGEST)
+    for chunk in range(4):
+        add(ledger, chunk, the=1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [FOLDED, "part-00000003.counts"]
+    assert Ledger(tmp_path, DIGEST).counts.get(b"the") == 4
+
+
+def test_a_crash_between_folding_parts_and_removing_them_counts_nothing_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger(tmp_path, DIGEST)
+    add(ledger, 0, the=1)
+    add(ledger, 1, the=1)
+    monkeypatch.setattr(ledger_module, "remove_all", lambda _paths: None)
+    ledger.compact()
+    assert len(list(tmp_path.glob("part-*"))) == 2
+    again = Ledger(tmp_path, DIGEST)
+    assert again.counts.get(b"the") == 2
+    assert list(tmp_path.glob("part-*")) == []
+
+
+def test_a_crash_while_writing_leaves_no_trace(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path, DIGEST)
+    add(ledger, 0, the=1)
+    (tmp_path / "part-00000001.counts.tmp").write_bytes(b"half")
+    assert Ledger(tmp_path, DIGEST).chunks == {0}
+    assert [path.name for path in tmp_path.iterdir()] == ["part-00000000.counts"]
+
+
+def test_a_damaged_payload_changes_nothing(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path, DIGEST)
+    payload = payload_of(the=1)
+    bad = payload[:-1] + bytes([payload[-1] ^ 1])
+    with pytest.raises(PayloadError):
+        ledger.add(0, counted(bad), bad)
+    assert (ledger.chunks, len(ledger.counts), list(tmp_path.iterdir())) == (set(), 0, [])
+
+
+def test_counts_of_other_options_are_refused(tmp_path: Path) -> None:
+    add(Ledger(tmp_path, DIGEST), 0, the=1)
+    with pytest.raises(OutputError, match=r"part-00000000\.counts is damaged"):
+        Ledger(tmp_path, hashlib.sha256(b"another rule").hexdigest())
+
+
+def test_a_damaged_file_is_named_with_the_remedy(tmp_path: Path) -> None:
+    add(Ledger(tmp_path, DIGEST), 7, the=1)
+    part = tmp_path / "part-00000007.counts"
+    part.write_bytes(part.read_bytes()[:-1])
+    with pytest.raises(OutputError, match=r"part-00000007.*\n?hint: remove that file"):
+        Ledger(tmp_path, DIGEST)

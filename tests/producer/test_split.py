@@ -1,0 +1,130 @@
+"""Any chunking covers the corpus exactly and changes no pre-token."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bpefleet.producer.sources import SourceFile
+from bpefleet.producer.split import MAX_SEGMENTS, split
+from bpefleet.shared.boundaries import CUTTABLE, boundaries
+from bpefleet.shared.patterns import PATTERNS, resolve
+from tests.naive import pieces, pretokens
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bpefleet.shared.messages import Segment
+
+# Weighted to what rules treat differently, with every kind of neighbour of a space.
+ALPHABET = st.sampled_from(
+    [
+        *"aZ09 \n\r\t'/.,-_",
+        "'s",
+        " the",
+        "1 a",
+        "a b",
+        "ſ",
+        "é",
+        "\u0301",
+        "中",
+        "٣",
+        "\u3000",
+        "🙂",
+    ]
+)
+TEXTS = st.lists(ALPHABET, max_size=60).map("".join)
+SPECIALS = ("<|end|>", "<|end|><|end|>", "a <b")
+
+
+def counted(text: str, pattern: str, specials: tuple[str, ...]) -> Counter[str]:
+    splits = PATTERNS[pattern].splits
+    return Counter(t for piece in pieces(text, specials) for t in pretokens(piece, splits))
+
+
+def source(path: Path, text: bytes) -> SourceFile:
+    path.write_bytes(text)
+    return SourceFile(str(path), len(text), 0)
+
+
+def chunks_of(
+    files: list[SourceFile], pattern: str, size: int, specials: tuple[str, ...] = SPECIALS
+) -> tuple[list[tuple[Segment, ...]], list[str]]:
+    warnings: list[str] = []
+    cutter = boundaries(resolve(pattern), specials)
+    return list(split(files, cutter, size, warnings.append)), warnings
+
+
+@pytest.mark.parametrize("pattern", sorted(CUTTABLE))
+@given(left=TEXTS, right=TEXTS)
+@settings(max_examples=150)
+def test_a_safe_cut_changes_no_pretoken(pattern: str, left: str, right: str) -> None:
+    text = f"{left}b c{right}"
+    data = text.encode()
+    for cut in boundaries(resolve(pattern), SPECIALS).cuts(data, 1, len(data)):
+        parts = counted(data[:cut].decode(), pattern, SPECIALS)
+        parts += counted(data[cut:].decode(), pattern, SPECIALS)
+        assert parts == counted(text, pattern, SPECIALS)
+
+
+@given(
+    texts=st.lists(
+        st.lists(st.sampled_from([*SPECIALS, "a <", "b c", "é", " ", "\n"])).map("".join)
+    ),
+    size=st.integers(1, 40),
+    pattern=st.sampled_from(["gpt2", "o200k", "deepseek-v3"]),
+)
+@settings(max_examples=150)
+def test_chunks_cover_the_corpus_and_keep_its_counts(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], size: int, pattern: str
+) -> None:
+    folder = tmp_path_factory.mktemp("split")
+    files = [source(folder / str(i), text.encode()) for i, text in enumerate(texts) if text]
+    chunks, _ = chunks_of(files, pattern, size)
+    total: Counter[str] = Counter()
+    read: dict[str, str] = {}
+    for segment in (segment for chunk in chunks for segment in chunk):
+        with open(segment.path, "rb") as file:  # noqa: PTH123
+            part = file.read()[segment.start : segment.end].decode()
+        read[segment.path] = read.get(segment.path, "") + part
+        total += counted(part, pattern, SPECIALS)
+    assert list(read.values()) == [text for text in texts if text]
+    assert total == sum((counted(t, pattern, SPECIALS) for t in texts), Counter())
+
+
+def test_small_files_share_a_chunk_and_large_ones_are_cut(tmp_path: Path) -> None:
+    files = [source(tmp_path / f"{i}", b"word " * 10) for i in range(8)]
+    files.append(source(tmp_path / "large", b"word " * 200))
+    chunks, warnings = chunks_of(files, "gpt2", 200)
+    assert [len(chunk) for chunk in chunks[:2]] == [4, 4]
+    large = [segment for chunk in chunks[2:] for segment in chunk]
+    assert len(large) == 5
+    assert (large[0].start, large[-1].end) == (0, 1000)
+    assert warnings == []
+
+
+def test_a_document_that_cannot_be_cut_is_one_chunk_with_a_warning(tmp_path: Path) -> None:
+    files = [source(tmp_path / "dna", b"acgt" * 100_000 + b"<|end|>tail")]
+    chunks, warnings = chunks_of(files, "gpt2", 1000)
+    assert [(s.start, s.end) for chunk in chunks for s in chunk] == [
+        (0, 400_000),
+        (400_000, 400_011),
+    ]
+    assert len(warnings) == 1
+    assert "400,000 bytes from byte 0" in warnings[0]
+
+
+def test_an_unknown_regex_is_cut_at_special_tokens_only(tmp_path: Path) -> None:
+    files = [source(tmp_path / "text", b"some words " * 50 + b"<|end|>" + b"more words " * 50)]
+    chunks, _ = chunks_of(files, r"\w+|\s+", 100)
+    assert [(s.start, s.end) for chunk in chunks for s in chunk] == [(0, 550), (550, 1107)]
+
+
+def test_very_many_tiny_files_make_jobs_of_bounded_size(tmp_path: Path) -> None:
+    file = source(tmp_path / "tiny", b"x")
+    chunks, _ = chunks_of([file] * (MAX_SEGMENTS + 1), "gpt2", 1 << 20)
+    assert [len(chunk) for chunk in chunks] == [MAX_SEGMENTS, 1]

@@ -1,0 +1,1 @@
+"""Tests of the workers and of what runs them."""

@@ -1,0 +1,82 @@
+"""Queueing chunks and reading their events, as a producer does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from bpefleet.kernel.segments import engine
+from bpefleet.shared import keys
+from bpefleet.shared.jobs import RETRIES, FleetJob, build_job, fleet_queue
+from bpefleet.shared.messages import Counted, CountSpec, Failed, Segment
+from bpefleet.shared.patterns import counting_digest, resolve
+from bpefleet.shared.serializer import JsonSerializer
+from tests.eventually import eventually
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from redis import Redis
+
+RUN = "run-of-tests"
+
+
+def make_spec(
+    *segments: tuple[Path, int, int],
+    pattern: str = "gpt2",
+    special_tokens: tuple[str, ...] = ("<|endoftext|>",),
+    errors: str = "strict",
+) -> CountSpec:
+    """A spec as the producer would make it."""
+    rule = resolve(pattern)
+    runs_on = engine(rule.name if rule.native else None)
+    return CountSpec(
+        segments=tuple(Segment(str(path), start, end) for path, start, end in segments),
+        pattern=pattern,
+        special_tokens=special_tokens,
+        errors=errors,
+        digest=counting_digest(rule, special_tokens, errors, runs_on).hex(),
+    )
+
+
+def whole(path: Path) -> tuple[Path, int, int]:
+    """A file as one segment."""
+    return path, 0, path.stat().st_size
+
+
+def put(
+    connection: Redis,
+    spec: CountSpec,
+    chunk: int = 0,
+    *,
+    timeout: int = 60,
+    retries: int = RETRIES,
+) -> FleetJob:
+    """Queue a chunk."""
+    job = build_job(RUN, chunk, spec, description="count", timeout=timeout, connection=connection)
+    job.retries_left = retries
+    fleet_queue(connection).enqueue_job(job, unique=True)
+    return job
+
+
+def status(connection: Redis, job: FleetJob) -> str:
+    """What RQ says of a job."""
+    found = FleetJob.fetch(job.id, connection=connection, serializer=JsonSerializer)
+    return found.get_status().value
+
+
+def events(connection: Redis) -> list[tuple[int, Counted | Failed]]:
+    """The run's completion events so far: chunk and outcome."""
+    entries: Any = connection.xrange(keys.events_key(RUN))
+    found: list[tuple[int, Counted | Failed]] = []
+    for _id, fields in entries:
+        message = Counted if fields[b"outcome"] == b"counted" else Failed
+        body = message.from_json(orjson.loads(fields[b"body"]))
+        found.append((int(fields[b"chunk"]), body))
+    return found
+
+
+def next_event(connection: Redis, deadline: float = 10.0) -> Counted | Failed:
+    """The run's first completion event, awaited."""
+    return eventually(lambda: events(connection), deadline)[0][1]

@@ -1,0 +1,297 @@
+"""Chunks counted end to end by real workers, and what happens when workers die."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bpefleet.producer.local_workers import LocalWorkers
+from bpefleet.shared import keys
+from bpefleet.shared.jobs import RETRIES, FleetJob, fleet_queue
+from bpefleet.shared.messages import Counted, Failed
+from bpefleet.shared.serializer import JsonSerializer
+from bpefleet.worker.count import count_spec
+from bpefleet.worker.worker import FleetWorker
+from tests.eventually import eventually
+from tests.worker.processes import are_gone, children, descendants, is_alive
+from tests.worker.queueing import (
+    RUN,
+    events,
+    make_spec,
+    next_event,
+    put,
+    status,
+    whole,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from redis import Redis
+
+
+@pytest.fixture
+def pool(redis_url: str) -> Iterator[subprocess.Popen[bytes]]:
+    """One worker, as `bpefleet worker` runs it."""
+    with _serve(redis_url) as process:
+        yield process
+        if process.poll() is None:
+            process.kill()
+        below = descendants(process.pid)
+        process.wait()
+        eventually(lambda: are_gone(below))
+
+
+def _serve(url: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", "bpefleet.worker", "-n", "1"],
+        env={**os.environ, "BPEFLEET_REDIS": url},
+        stderr=subprocess.PIPE,
+    )
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    """A file that is counted at once."""
+    path = tmp_path / "text.txt"
+    path.write_text("the cat and the other cat<|endoftext|>a dog" * 10)
+    return path
+
+
+@pytest.fixture
+def stuck(tmp_path: Path) -> Path:
+    """A file whose opening blocks: a pipe that nobody writes."""
+    path = tmp_path / "stuck.txt"
+    os.mkfifo(path)
+    return path
+
+
+def _work_horse(pool: subprocess.Popen[bytes]) -> int:
+    """The process that counts the running chunk."""
+    return eventually(
+        lambda: [horse for worker in children(pool.pid) for horse in children(worker)]
+    )[0]
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "deepseek-v3", r"\w+|\W+"])
+def test_a_counted_chunk(redis_url: str, connection: Redis, text: Path, pattern: str) -> None:
+    spec = make_spec((text, 3, 200), (text, 200, 300), pattern=pattern)
+    with LocalWorkers(redis_url, 1):
+        job = put(connection, spec, chunk=3)
+        counted = next_event(connection)
+    counts, tally = count_spec(spec)
+    assert isinstance(counted, Counted)
+    payload: Any = connection.get(counted.key)
+    assert payload == counts.encode(bytes.fromhex(spec.digest))
+    assert counted.sha256 == hashlib.sha256(payload).hexdigest()
+    assert counted.size == len(payload)
+    assert (counted.bytes_read, counted.pretokens, counted.unique) == (
+        tally.bytes_read,
+        counts.pretokens,
+        len(counts),
+    )
+    assert counted.seconds > 0
+    assert counted.peak_rss > 2**20
+    assert counted.worker
+    assert [chunk for chunk, _ in events(connection)] == [3]
+    assert status(connection, job) == "finished"
+    result = FleetJob.fetch(job.id, connection=connection, serializer=JsonSerializer)
+    assert result.return_value() == counted.to_json()
+
+
+def test_what_is_left_in_redis_expires(redis_url: str, connection: Redis, text: Path) -> None:
+    with LocalWorkers(redis_url, 1):
+        put(connection, make_spec(whole(text)))
+        counted = next_event(connection)
+    assert isinstance(counted, Counted)
+    kept: Any = [connection.ttl(key) for key in (counted.key, keys.events_key(RUN))]
+    assert min(kept) > 0
+
+
+def test_an_error_that_cannot_heal_is_told_and_not_retried(
+    redis_url: str, connection: Redis, tmp_path: Path
+) -> None:
+    path = tmp_path / "bad.txt"
+    path.write_bytes(b"good text \xff bad")
+    with LocalWorkers(redis_url, 1):
+        job = put(connection, make_spec((path, 5, 15)))
+        failed = next_event(connection)
+    assert isinstance(failed, Failed)
+    assert failed.kind == "InvalidTextError"
+    assert f"{path} is not UTF-8 at byte 10" in failed.error
+    assert "--errors replace" in failed.error
+    assert "count_chunk" in failed.traceback
+    assert status(connection, job) == "failed"
+    assert _failed_attempts(connection) == 1
+    assert job.failed_job_registry.get_job_ids() == [job.id]
+
+
+def _failed_attempts(connection: Redis) -> int:
+    keys_of_workers: Any = connection.keys("rq:worker:*")
+    counts: Any = [connection.hget(key, "failed_job_count") for key in keys_of_workers]
+    return sum(int(count or 0) for count in counts)
+
+
+def test_a_killed_work_horse_is_replaced(
+    pool: subprocess.Popen[bytes], connection: Redis, stuck: Path
+) -> None:
+    job = put(connection, make_spec((stuck, 0, 9)))
+    horse = _work_horse(pool)
+    eventually(lambda: status(connection, job) == "started")
+    stuck.unlink()
+    stuck.write_text("some text")
+    os.kill(horse, signal.SIGKILL)
+    counted = next_event(connection)
+    assert isinstance(counted, Counted)
+    assert counted.bytes_read == 9
+    assert len(events(connection)) == 1
+
+
+def test_a_chunk_that_kills_every_work_horse_fails_for_memory(
+    pool: subprocess.Popen[bytes], connection: Redis, stuck: Path
+) -> None:
+    put(connection, make_spec((stuck, 0, 9)))
+    seen: set[int] = set()
+    for _ in range(1 + RETRIES):
+        (horse,) = eventually(lambda: {_work_horse(pool)} - seen)
+        seen.add(horse)
+        os.kill(horse, signal.SIGKILL)
+    failed = next_event(connection)
+    assert isinstance(failed, Failed)
+    assert failed.kind == "OutOfMemory"
+    assert "SIGKILL" in failed.error
+    assert "MiB at its peak" in failed.error
+    assert "smaller chunks" in failed.error
+
+
+def test_a_job_that_takes_too_long_is_interrupted(
+    redis_url: str, connection: Redis, tmp_path: Path
+) -> None:
+    path = tmp_path / "slow.txt"
+    path.write_bytes(b"ab " * 3_000_000)
+    with LocalWorkers(redis_url, 1):
+        put(connection, make_spec(whole(path), pattern=r"\w|\W"), timeout=1, retries=0)
+        failed = next_event(connection)
+    assert isinstance(failed, Failed)
+    assert failed.kind == "JobTimeoutException"
+
+
+def _plant(connection: Redis, call: list[Any], **fields: str) -> str:
+    """Write a job straight into Redis, as an attacker would."""
+    job_id = f"{RUN}-0"
+    known = {"data": JsonSerializer.dumps(call), "origin": keys.QUEUE, "status": "queued"}
+    job: Any = known | fields
+    connection.hset(f"rq:job:{job_id}", mapping=job)
+    connection.rpush(f"rq:queue:{keys.QUEUE}", job_id)
+    return job_id
+
+
+@pytest.mark.parametrize(
+    "function", ["os.system", "subprocess.check_output", "builtins.eval", "os.mkdir"]
+)
+def test_a_planted_job_does_nothing(
+    redis_url: str, connection: Redis, tmp_path: Path, function: str
+) -> None:
+    trace = tmp_path / "trace"
+    with LocalWorkers(redis_url, 1):
+        _plant(
+            connection,
+            [function, None, [f"touch {trace}" if function != "os.mkdir" else str(trace)], {}],
+            failure_callback_name="os.mkdir",
+            retries_left="3",
+        )
+        failed = next_event(connection)
+    assert isinstance(failed, Failed)
+    assert failed.kind == "ForbiddenJobError"
+    assert function in failed.error
+    assert not trace.exists()
+
+
+def test_garbage_is_put_aside(redis_url: str, connection: Redis, text: Path) -> None:
+    with LocalWorkers(redis_url, 1):
+        _plant(connection, [], data="garbage")
+        assert isinstance(next_event(connection), Failed)
+        put(connection, make_spec(whole(text)), chunk=1)
+        eventually(lambda: len(events(connection)) == 2)
+    assert isinstance(events(connection)[1][1], Counted)
+
+
+def test_a_job_of_another_run_is_refused(redis_url: str, connection: Redis, text: Path) -> None:
+    with LocalWorkers(redis_url, 1):
+        _plant(
+            connection, [keys.COUNT_CHUNK, None, ["other", 5, make_spec(whole(text)).to_json()], {}]
+        )
+        failed = next_event(connection)
+    assert isinstance(failed, Failed)
+    assert failed.kind == "ForbiddenJobError"
+
+
+def test_sigterm_lets_the_running_chunk_end(
+    pool: subprocess.Popen[bytes], connection: Redis, tmp_path: Path
+) -> None:
+    path = tmp_path / "slow.txt"
+    path.write_bytes(b"ab " * 300_000)
+    slow = make_spec(whole(path), pattern=r"\w|\W")
+    job, next_job = put(connection, slow, chunk=0), put(connection, slow, chunk=1)
+    eventually(lambda: status(connection, job) == "started")
+    pool.send_signal(signal.SIGTERM)
+    assert pool.wait(20) == 0
+    assert [type(body) for _chunk, body in events(connection)] == [Counted]
+    assert status(connection, next_job) == "queued"
+    assert FleetWorker.count(connection=connection) == 0
+
+
+def test_a_second_signal_stops_at_once(
+    pool: subprocess.Popen[bytes], connection: Redis, stuck: Path
+) -> None:
+    put(connection, make_spec((stuck, 0, 9)))
+    _work_horse(pool)
+    below = descendants(pool.pid)
+    pool.send_signal(signal.SIGINT)
+    pool.send_signal(signal.SIGTERM)
+    assert pool.wait(5) == 130
+    eventually(lambda: are_gone(below))
+
+
+def test_a_dead_worker_is_replaced_and_its_work_horse_ends(
+    pool: subprocess.Popen[bytes], connection: Redis, stuck: Path, text: Path
+) -> None:
+    put(connection, make_spec((stuck, 0, 9)))
+    horse = _work_horse(pool)
+    (worker,) = children(pool.pid)
+    os.kill(worker, signal.SIGKILL)
+    eventually(lambda: not is_alive(horse))
+    put(connection, make_spec(whole(text)), chunk=1)
+    assert isinstance(next_event(connection), Counted)
+
+
+def test_nothing_survives_the_pool(
+    pool: subprocess.Popen[bytes], connection: Redis, stuck: Path
+) -> None:
+    put(connection, make_spec((stuck, 0, 9)))
+    _work_horse(pool)
+    below = descendants(pool.pid)
+    assert len(below) == 2
+    pool.kill()
+    eventually(lambda: are_gone(below))
+
+
+def test_only_the_fleet_queue_is_served(connection: Redis) -> None:
+    with pytest.raises(Exception, match="serves the queue 'bpefleet' only"):
+        FleetWorker(["default"], connection=connection)
+    assert FleetWorker(fleet_queue(connection), connection=connection).name
+
+
+def test_a_redis_that_cannot_be_reached_ends_the_command() -> None:
+    command = [sys.executable, "-P", "-m", "bpefleet.worker", "--redis", "redis://:pw@127.0.0.1:1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 5
+    assert done.stderr.startswith("error: cannot reach Redis at redis://:***@127.0.0.1:1: ")
+    assert done.stdout == ""
