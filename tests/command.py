@@ -9,12 +9,12 @@ from pathlib import Path
 BPEFLEET = (sys.executable, "-m", "bpefleet.producer")
 
 
-def bpefleet(*arguments: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
+def bpefleet(*arguments: str | Path | int, **options: object) -> subprocess.CompletedProcess[str]:
     command = [*BPEFLEET, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload,no-any-return]
 
 
-def start(*arguments: str | Path) -> subprocess.Popen[str]:
+def start(*arguments: str | Path | int) -> subprocess.Popen[str]:
     command = [*BPEFLEET, *map(str, arguments)]
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True

@@ -94,9 +94,13 @@ def huggingface(
 
 def huggingface_counts(documents: Sequence[str], splits: Splits) -> Counter[bytes]:
     """The pre-tokens of Hugging Face tokenizers, as bytes."""
-    splitter = _huggingface_splits(splits)
+    return pre_tokenized(documents, _huggingface_splits(splits))
+
+
+def pre_tokenized(documents: Sequence[str], pre_tokenizer: Any) -> Counter[bytes]:
+    """The pre-tokens of one of Hugging Face's pre-tokenizers, as bytes."""
     spelled = Counter(
-        token for document in documents for token, _ in splitter.pre_tokenize_str(document)
+        token for document in documents for token, _ in pre_tokenizer.pre_tokenize_str(document)
     )
     return Counter({gpt2_bytes(token): count for token, count in spelled.items()})
 

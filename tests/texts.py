@@ -4,9 +4,6 @@ A `Text` is a list of documents that are known beforehand, and the special token
 a trainer that is given the whole text has to find those documents again.
 """
 
-# Characters that look alike are what these texts are about.
-# ruff: noqa: RUF001
-
 from __future__ import annotations
 
 import random
@@ -215,6 +212,7 @@ SPOTS = (
     *("a", "Z", "s", "ſ", "K", "é", "e\u0301", "\u0301", "ß", "ǅ", "ʰ", "ª", "ı", "İ", "中", "あ"),
     *("ア", "한", "ا", "ש", "न", "ि", "ๆ", "𝒳", "𐐀"),
     *("0", "12", "123", "1234", "٣", "Ⅻ", "½", "²", "१", "𝟙", "〇", "四"),
+    *("・", "゠", "゛", "\u3099", "ー"),
     *("'", "’", "'s", "'S", "'ſ", "'re", "'RE", "'Ve", "'ll", "'lL", "'m", "'d", "'t", "'x", "''"),
     *("!", "/", "//", "\\", "_", "-", ".", "…", "¿", "€", "^", "`", "$", "«", "★", "|>", "<|"),
     *("😀", "👍🏽", "👩‍👩‍👧‍👦", "🇩🇪", "❤️", "1️⃣", "\U000e0061"),
@@ -244,6 +242,7 @@ TROUBLE = (
     "!!! ... --- === ### /// ?!?! !\n!\r\n!/ !\n/\n a/b/c //\n/// \n //",
     "https://example.org/a_b?c=d&e=%20#f C:\\dir\\new user@example.org $1,000 50% #tag @name",
     "中文字符，没有空格。日本語カタカナひらがな漢字、한국어 단어 中a文1字 あA1アa",
+    "ジョン・スミス・ジュニア゠ドー ー・ヿ゛゜ か\u3099は\u309a 〜、。「中・文」・\n・1・a",
     "\ufeffBOM first, \ufeff and again\ufeff",
     "a" * 300,
     " " * 300 + "x",

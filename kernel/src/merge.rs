@@ -1,11 +1,11 @@
 //! `merge`: the merge loop as a Python function.
 
-use bpefleet_core::merge::{run, Arena, MergeError, Options, TieBreak};
+use bpefleet_core::merge::{Arena, MergeError, Options, TieBreak};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::counts::Counts;
-use crate::errors::{guarded, CountOverflow, KernelError, MergeTooLarge};
+use crate::errors::{guarded, CountOverflow, KernelError, KernelPanic, MergeTooLarge};
 use crate::ticker::Ticker;
 
 /// Merge the most frequent pair of neighbouring tokens, again and again.
@@ -28,7 +28,7 @@ use crate::ticker::Ticker;
 ///     The left id, the right id and the count of each merge, in order.
 ///
 /// Raises:
-///     MergeTooLarge: There are more symbols than can be numbered.
+///     MergeTooLarge: The different pre-tokens together are too long.
 ///     CountOverflow: The sum of all counted bytes does not fit in 64 bits.
 ///     ValueError: No such tie rule.
 #[pyfunction]
@@ -62,7 +62,7 @@ pub(crate) fn merge(
             let table = &counts.try_borrow()?.table;
             py.detach(|| Arena::build(table.iter(), &mut tick))
         };
-        Ok(py.detach(|| run(arena?, &options, &mut tick)))
+        Ok(py.detach(|| arena?.merge(&options, &mut tick)))
     })?;
     let merged = merged.map_err(|error| from_merge(&error, ticker.into_raised()))?;
     Ok(merged
@@ -75,8 +75,9 @@ pub(crate) fn merge(
 fn from_merge(error: &MergeError, cancelled: Option<PyErr>) -> PyErr {
     let text = error.to_string();
     match error {
-        MergeError::TooLarge => MergeTooLarge::new_err(text),
+        MergeError::TooLarge { .. } => MergeTooLarge::new_err(text),
         MergeError::Overflow => CountOverflow::new_err(text),
+        MergeError::Repeated => KernelPanic::new_err(text),
         MergeError::Cancelled => cancelled.unwrap_or_else(|| KernelError::new_err(text)),
     }
 }

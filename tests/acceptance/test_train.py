@@ -140,6 +140,7 @@ def test_a_killed_trainer_keeps_the_counts(
         return None
 
     pid = eventually(trainer, 30)
+    assert pid is not None
     os.kill(pid, signal.SIGKILL)
     _, stderr = run.communicate(timeout=60)
     assert run.returncode == 7, stderr

@@ -44,7 +44,7 @@ CASES = [
 
 bounded = settings(
     deadline=None,
-    max_examples=150,
+    max_examples=60,
     derandomize=os.environ.get("CI") == "true",
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
     Trained = Callable[[Text, str, str], Tokenizer]
 
+FAMILIES = ("gpt2", "cl100k", "o200k", "deepseek-v3")
+"""A pattern of each kind of scanner; the last is counted by regex."""
 SMALL = (multilingual(), exhaustive(), overlapping())
 
 
@@ -118,12 +120,12 @@ def test_vocabulary_is_bytes_then_merges_then_special_tokens(
 
 @pytest.mark.parametrize("pattern", COMPARED)
 def test_merges_are_those_of_tiktoken_as_long_as_nothing_ties(pattern: str, tmp_path: Path) -> None:
-    text = Text("short", ("\n".join(english().documents)[:60_000],))
-    theirs = oracles.tiktoken_educational(text.documents, PATTERNS[pattern], 12)
+    text = Text("short", ("\n".join(english().documents)[:40_000],))
+    theirs = oracles.tiktoken_educational(text.documents, PATTERNS[pattern], 10)
     alone = [step.contenders == 1 for step in steps(text, pattern, "lexmax")]
     clear = alone.index(False)
-    assert clear >= 12, "choose a text with fewer ties"
-    assert run(text, tmp_path, wanted=12, pattern=pattern).merges == theirs
+    assert clear >= 10, "choose a text with fewer ties"
+    assert run(text, tmp_path, wanted=10, pattern=pattern).merges == theirs
 
 
 @pytest.mark.parametrize("text", SMALL, ids=label)
@@ -134,7 +136,7 @@ def test_training_ends_when_no_pair_is_left(tie_break: str, text: Text, tmp_path
     assert run(text, tmp_path, wanted=10_000, tie_break=tie_break).merges == every
 
 
-@pytest.mark.parametrize("text", SMALL, ids=label)
+@pytest.mark.parametrize("text", [exhaustive(), overlapping()], ids=label)
 @pytest.mark.parametrize("tie_break", TIE_BREAKS)
 @pytest.mark.parametrize("min_frequency", [1, 2, 3, 30])
 def test_min_frequency(min_frequency: int, tie_break: str, text: Text, tmp_path: Path) -> None:
@@ -142,7 +144,7 @@ def test_min_frequency(min_frequency: int, tie_break: str, text: Text, tmp_path:
     assert run(text, tmp_path, tie_break=tie_break, min_frequency=min_frequency).merges == expected
 
 
-@pytest.mark.parametrize("text", SMALL, ids=label)
+@pytest.mark.parametrize("text", [exhaustive(), overlapping()], ids=label)
 @pytest.mark.parametrize("tie_break", TIE_BREAKS)
 @pytest.mark.parametrize("longest", [2, 3, 7])
 def test_max_token_length(longest: int, tie_break: str, text: Text, tmp_path: Path) -> None:
@@ -150,14 +152,15 @@ def test_max_token_length(longest: int, tie_break: str, text: Text, tmp_path: Pa
     assert run(text, tmp_path, tie_break=tie_break, max_token_length=longest).merges == expected
 
 
-@pytest.mark.parametrize("text", TEXTS, ids=label)
-@pytest.mark.parametrize("pattern", NAMED)
-@pytest.mark.parametrize("chunk_size", [1, 1000, 50_000])
+@pytest.mark.parametrize(
+    ("chunk_size", "text"),
+    [*((size, text) for size in (1, 300) for text in SMALL), (50_000, english()), (50_000, code())],
+    ids=label,
+)
+@pytest.mark.parametrize("pattern", FAMILIES)
 def test_chunk_size_changes_nothing(
-    chunk_size: int, pattern: str, text: Text, trained: Trained, tmp_path: Path
+    chunk_size: int, text: Text, pattern: str, trained: Trained, tmp_path: Path
 ) -> None:
-    if chunk_size == 1:  # a chunk for each document is enough, and then some
-        text = Text(text.name, text.documents[:200], text.specials)
     cut = run(text, tmp_path, pattern=pattern, tie_break="hf", chunk_size=chunk_size)
     assert cut.merges == trained(text, pattern, "hf").merges
 
@@ -181,7 +184,7 @@ def test_each_file_is_a_document(text: Text, tmp_path: Path) -> None:
     assert found.merges == naive.merges(counts(expected, "cl100k"), "lexmax", WANTED)
 
 
-@pytest.mark.parametrize("text", TEXTS, ids=label)
+@pytest.mark.parametrize("text", SMALL, ids=label)
 @pytest.mark.parametrize("pattern", sorted(oracles.SINGLE))
 def test_a_regex_of_one_s_own_is_counted_like_a_named_one(
     pattern: str, text: Text, trained: Trained, tmp_path: Path
@@ -192,14 +195,14 @@ def test_a_regex_of_one_s_own_is_counted_like_a_named_one(
     assert found.merges == trained(text, pattern, "hf").merges
 
 
-@pytest.mark.parametrize("split", [r"\w+", r"[a-z]+|\s", r"(?<=\s)\S+", r"."])
+@pytest.mark.parametrize("split", [r"\w+", r"[a-z]+|\s", r"(?<=\s)\S+", r"(?s:.)"])
 @pytest.mark.parametrize("text", SMALL, ids=label)
 def test_a_regex_with_gaps_counts_its_matches_only(split: str, text: Text, tmp_path: Path) -> None:
     expected = naive.merges(naive.count(text.joined, (split,), text.specials), "lexmax", WANTED)
     assert run(text, tmp_path, pattern=split).merges == expected
 
 
-@pytest.mark.parametrize("pattern", NAMED)
+@pytest.mark.parametrize("pattern", FAMILIES)
 def test_invalid_bytes_can_be_replaced(pattern: str, tmp_path: Path) -> None:
     data = adversarial().joined.encode()
     broken = bytearray(data)

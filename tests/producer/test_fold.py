@@ -11,7 +11,7 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import pytest
@@ -71,7 +71,7 @@ class Desk:
     async def jobs(self) -> AsyncIterator[int]:
         """Take jobs off the queue, in an order of its own."""
         while True:
-            found = await self.redis.lpop(f"rq:queue:{QUEUE}", 100) or []
+            found: Any = await self.redis.lpop(f"rq:queue:{QUEUE}", 100) or []
             random.shuffle(found)
             for name in found:
                 place = run_and_chunk(name.decode())

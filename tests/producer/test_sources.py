@@ -83,3 +83,11 @@ def test_an_unreadable_file_is_said(corpus: Path) -> None:
             names([corpus / "a.txt"])
     finally:
         os.seteuid(user)
+
+
+def test_a_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    name = os.fsencode(tmp_path) + b"/caf\xe9.txt"
+    with open(name, "wb") as file:  # noqa: PTH123  Path takes no bytes
+        file.write(b"text")
+    with pytest.raises(SourceError, match="the name is not UTF-8"):
+        find_files([tmp_path], lambda _: None)

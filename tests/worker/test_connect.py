@@ -138,17 +138,19 @@ def test_a_patient_connection_rides_out_a_restart(tmp_path: Path) -> None:
         return subprocess.Popen(command, stdout=subprocess.DEVNULL)
 
     servers = [start()]
+    later = threading.Timer(0.5, lambda: servers.append(start()))
     try:
         with connect(f"unix://{quote(str(address))}") as connection:
             eventually(lambda: embedded._answers(address))
             connection.set("a", "b")
             servers[0].kill()
             servers[0].wait()
-            later = threading.Timer(0.5, lambda: servers.append(start()))
             later.start()
             assert connection.get("a") is None  # answered by the new server
-            later.join()
     finally:
+        later.cancel()
+        if later.ident is not None:
+            later.join()
         for server in servers:
             server.kill()
             server.wait()

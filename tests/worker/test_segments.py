@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -56,8 +57,8 @@ def test_a_segment_is_its_bytes(tmp_path: Path) -> None:
 def test_short_reads_are_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(bytes(range(256)))
-    pread = segments.os.pread
-    monkeypatch.setattr(segments.os, "pread", lambda fd, n, at: pread(fd, min(n, 7), at))
+    pread = os.pread
+    monkeypatch.setattr(os, "pread", lambda fd, n, at: pread(fd, min(n, 7), at))
     assert read(Range(str(path), 3, 200)) == bytes(range(3, 200))
 
 

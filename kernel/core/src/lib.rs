@@ -1,7 +1,6 @@
 //! Scan, count, fold and merge for byte-level BPE, without Python.
 
 pub mod count;
-#[path = "merge_stub.rs"]
 pub mod merge;
 pub mod payload;
 mod prefetch;

@@ -80,7 +80,7 @@ def train(
         export=tuple(export),
     )
     resources = Resources(redis=redis, workers=workers, chunk_size=chunk_size, progress=progress)
-    return run(Request(tuple(map(os.fspath, sources)), Path(out), options, resources))
+    return run(Request(tuple(os.fspath(source) for source in sources), Path(out), options, resources))
 
 
 async def train_async(

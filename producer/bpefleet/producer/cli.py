@@ -29,7 +29,7 @@ _EXIT_CODES: Final = "Exit codes: " + ", ".join(
 )
 
 
-class Size(click.ParamType):
+class Size(click.ParamType[int]):
     """A number of bytes: `33554432`, `32MiB`, `64 MB`."""
 
     name = "size"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from rq.exceptions import DuplicateJobError, NoSuchJobError
 from rq.job import JobStatus
@@ -80,10 +80,11 @@ class Enqueuer:
 
     def _job(self, chunk: int) -> FleetJob | None:
         try:
-            return FleetJob.fetch(
+            job = FleetJob.fetch(
                 job_id(self._plan.run, chunk),
                 connection=self._connection,
                 serializer=JsonSerializer,
             )
         except NoSuchJobError:
             return None
+        return cast("FleetJob", job)

@@ -14,7 +14,7 @@ import asyncio
 import hashlib
 from collections import Counter, deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
@@ -136,7 +136,8 @@ class Aggregator:
 
     async def _next_events(self) -> list[Event]:
         key = events_key(self._plan.run)
-        entries = await self._redis.xread({key: self._last_event}, count=64, block=_BLOCK_MS)
+        # redis-py types its answers for all protocols and decodings at once.
+        entries: Any = await self._redis.xread({key: self._last_event}, count=64, block=_BLOCK_MS)
         events = []
         for _stream, items in entries:
             for entry, fields in items:
@@ -156,7 +157,7 @@ class Aggregator:
         await self._redis.xdel(events_key(self._plan.run), event.id)
 
     async def _fold(self, chunk: int, counted: Counted) -> None:
-        payload = await self._redis.get(counted.key)
+        payload: Any = await self._redis.get(counted.key)
         # Another attempt at the chunk may have been folded already: then this one only goes.
         if chunk not in self._ledger.chunks:
             reason = await self._fold_payload(chunk, counted, payload)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from bpefleet.kernel import FORMAT_VERSION
 from bpefleet.kernel.segments import engine
@@ -14,6 +14,9 @@ from bpefleet.producer.sources import SourceFile
 from bpefleet.shared.errors import SourceChangedError, SourceError
 from bpefleet.shared.messages import CountSpec, Message, Segment
 from bpefleet.shared.patterns import counting_digest, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 PLAN_VERSION: Final = 1
 
@@ -44,7 +47,7 @@ class Plan(Message):
 
     @classmethod
     def make(
-        cls, options: Options, files: list[SourceFile], chunks: list[tuple[Segment, ...]]
+        cls, options: Options, files: list[SourceFile], chunks: Sequence[tuple[Segment, ...]]
     ) -> Plan:
         """Plan a new run."""
         pattern = resolve(options.pattern)

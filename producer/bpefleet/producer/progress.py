@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from tqdm import tqdm
 
@@ -65,7 +65,7 @@ class Progress:
         if self._bar is not None:
             self._bar.update(merges - self._bar.n)
 
-    def _open(self, **options: object) -> None:
+    def _open(self, **options: Any) -> None:
         self._close()
         if self._show:
             self._bar = tqdm(file=sys.stderr, dynamic_ncols=True, mininterval=0.2, **options)

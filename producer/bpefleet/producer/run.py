@@ -101,6 +101,7 @@ def _complete(directory: RunDirectory, fleet: Fleet | None, progress: Progress) 
     except (OutputError, QueueError) as error:
         error.hint = f"{error.hint}; {kept(directory)}"
         raise
+    progress.merged(manifest["totals"]["merges"])
     report(manifest, progress)
     return RunResult(directory.path, manifest)
 

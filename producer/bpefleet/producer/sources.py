@@ -49,8 +49,8 @@ def find_files(
         raise SourceError("no source is given", hint="name a file, a folder or a glob")
     found: dict[str, SourceFile] = {}
     repeated = 0
-    for source in map(os.fspath, sources):
-        for file in _one_source(source, warn):
+    for source in sources:
+        for file in _one_source(os.fspath(source), warn):
             repeated += file.path in found
             found.setdefault(file.path, file)
     if repeated:
@@ -122,7 +122,14 @@ def _source_file(path: Path) -> SourceFile:
     facts = path.stat()
     if not stat.S_ISREG(facts.st_mode):
         raise SourceError(f"{path}: not a regular file")
-    return SourceFile(str(path.resolve()), facts.st_size, facts.st_mtime_ns)
+    name = str(path.resolve())
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise SourceError(
+            f"{name!r}: the name is not UTF-8, and jobs carry names as text", hint="rename the file"
+        ) from None
+    return SourceFile(name, facts.st_size, facts.st_mtime_ns)
 
 
 def _files(count: int) -> str:

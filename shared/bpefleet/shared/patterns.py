@@ -62,13 +62,27 @@ _DEEPSEEK = (
     _ASCII_PUNCTUATION + r"[A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
     r"| ?[\p{P}\p{S}]+[\r\n]*|" + _SPACES,
 )
-# The three splits in one: digits and CJK end whatever surrounds them, as the end of text would.
-_NOT_CUT = rf"(?!\p{{N}}|{_CJK})"
+
+
+def _deepseek_words(here: str) -> str:
+    """The third split where each character satisfies the look-ahead `here`.
+
+    Text that no split matches stays a piece as well: control characters, unassigned ones.
+    """
+    word = rf"(?:{here}[\p{{L}}\p{{M}}])"
+    lead = rf"(?:{here}[^\r\n\p{{L}}\p{{P}}\p{{S}}])?"
+    rest = rf"(?:{here}[^\s\p{{L}}\p{{M}}\p{{N}}\p{{P}}\p{{S}}](?!{word}))+"
+    return rf"{lead}{word}+|{rest}"
+
+
+# The three splits in one. A split also cuts what those before have matched, so that runs of CJK
+# are cut like words; digits and such runs end whatever surrounds them, as the end of text would.
+_IN_CJK, _OUTSIDE = rf"(?={_CJK})", rf"(?!\p{{N}}|{_CJK})"
 _DEEPSEEK_FUSED = (
-    rf"\p{{N}}{{1,3}}|{_CJK}+|{_ASCII_PUNCTUATION}[A-Za-z]+"
-    rf"|(?:{_NOT_CUT}[^\r\n\p{{L}}\p{{P}}\p{{S}}])?(?:{_NOT_CUT}[\p{{L}}\p{{M}}])+"
-    rf"| ?(?:{_NOT_CUT}[\p{{P}}\p{{S}}])+[\r\n]*"
-    rf"|\s*[\r\n]+|\s+(?!{_NOT_CUT}\S)|\s+|{_NOT_CUT}."
+    rf"\p{{N}}{{1,3}}|{_deepseek_words(_IN_CJK)}|(?:{_IN_CJK}[\p{{P}}\p{{S}}])+"
+    rf"|{_ASCII_PUNCTUATION}[A-Za-z]+|{_deepseek_words(_OUTSIDE)}"
+    rf"| ?(?:{_OUTSIDE}[\p{{P}}\p{{S}}])+[\r\n]*"
+    rf"|\s*[\r\n]+|\s+(?!{_OUTSIDE}\S)|\s+"
 )
 
 
@@ -78,8 +92,8 @@ class Pattern:
 
     Attributes:
         name: Its name; `custom` for a regex of the user's.
-        splits: Regexes for the `regex` package, applied in turn: each cuts what the ones before
-            left between their matches. All rules but deepseek-v3 have one.
+        splits: Regexes for the `regex` package. Several are applied in turn, each isolating its
+            matches in all pieces that the ones before made. All rules but deepseek-v3 have one.
         native: Whether the kernel has a scanner for it.
         tiktoken: One equivalent regex for tiktoken's engine (fancy-regex).
         huggingface: Equivalent regexes for tokenizers' engine (Oniguruma), split in turn.

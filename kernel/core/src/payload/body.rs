@@ -29,9 +29,9 @@ pub(super) fn write(table: &CountTable, out: &mut Vec<u8>) {
 fn write_words<K: Key>(words: &Words<K>, out: &mut Vec<u8>) {
     for entry in words.iter() {
         let pretoken = entry.key.bytes();
-        let length = (pretoken.len() as u8) << 4;
+        let length = pretoken.len().to_le_bytes()[0] << 4;
         if entry.count <= MAX_INLINE {
-            out.push(length | entry.count as u8);
+            out.push(length | entry.count.to_le_bytes()[0]);
         } else {
             out.push(length);
             write_varint(entry.count - MAX_INLINE - 1, out);

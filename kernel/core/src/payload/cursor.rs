@@ -76,8 +76,8 @@ impl<'b> Cursor<'b> {
 #[inline]
 pub(super) fn write_varint(mut value: u64, out: &mut Vec<u8>) {
     while value >= 0x80 {
-        out.push(value as u8 | 0x80);
+        out.push(value.to_le_bytes()[0] | 0x80);
         value >>= 7;
     }
-    out.push(value as u8);
+    out.push(value.to_le_bytes()[0]);
 }

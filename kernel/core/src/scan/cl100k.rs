@@ -5,7 +5,10 @@
 //! number has, and in whether a run of white space that ends the text is cut.
 
 use super::class::{class_at, Class, LETTER, MARK, NEWLINE, NUMBER, OTHER, SPACE};
+use super::masks::{first, flood, Ascii, Masks, WINDOW};
 use super::run::{class_or_end, contraction_of_any_case, line_end, number_end, run_end};
+use super::starts::{cut_contractions, number_starts, white_starts};
+use super::window::Cuts;
 use super::Family;
 
 /// Numbers have at most `DIGITS` digits; `WHOLE_TAIL` is the alternative `\s++$`.
@@ -40,5 +43,34 @@ impl<const DIGITS: usize, const WHOLE_TAIL: bool> Family for Cl100k<DIGITS, WHOL
         }
         debug_assert!(class & (SPACE | NEWLINE) != 0);
         line_end(text, start, WHOLE_TAIL)
+    }
+
+    /// The last white character before a letter goes with it, as does a lone sign; the
+    /// last blank before signs goes with them, and newlines go with the signs before.
+    #[inline(always)]
+    fn cuts(masks: &Masks, window: &[u8; WINDOW]) -> Cuts {
+        let Ascii {
+            newline,
+            blank,
+            apostrophe,
+            wide,
+            ..
+        } = masks.ascii;
+        let letter = masks.upper | masks.lower | masks.caseless;
+        let sign = masks.other | masks.mark;
+        let tail = flood(newline, sign << 1 & newline);
+        let gap = masks.white & !newline;
+        let signs = first(sign) & !(blank << 1);
+        let letters = first(letter) & !(gap << 1) & !masks.next(signs);
+        let starts = signs
+            | letters
+            | number_starts::<DIGITS>(masks)
+            | white_starts(masks.white, newline, tail);
+        let quotes = apostrophe & signs & letter >> 1;
+        let wide_numbers = if DIGITS == 1 { 0 } else { masks.number };
+        Cuts {
+            starts: cut_contractions(starts, quotes, window, contraction_of_any_case),
+            odd: (masks.white | wide_numbers) & wide,
+        }
     }
 }

@@ -1,7 +1,10 @@
 //! The GPT-2 rule.
 
 use super::class::{class_at, Class, LETTER, MARK, NUMBER, OTHER, WHITE};
+use super::masks::{first, Masks, WINDOW};
 use super::run::{class_or_end, contraction, run_end, white_end};
+use super::starts::cut_contractions;
+use super::window::Cuts;
 use super::Family;
 
 /// Letters, numbers, and the rest, each with the space before it.
@@ -29,6 +32,22 @@ impl Family for Gpt2 {
             }
         }
         run_end(text, next, kind(class))
+    }
+
+    /// A run of any kind is a pre-token, but for the last character of white space: a
+    /// blank goes with what follows, any other is a pre-token of its own.
+    #[inline(always)]
+    fn cuts(masks: &Masks, window: &[u8; WINDOW]) -> Cuts {
+        let letter = masks.upper | masks.lower | masks.caseless;
+        let sign = masks.other | masks.mark;
+        let white = masks.white;
+        let runs = first(letter) | first(masks.number) | first(sign);
+        let starts = runs & !(masks.ascii.blank << 1) | first(white) | white & !(white >> 1);
+        let quotes = masks.ascii.apostrophe & first(sign) & !(masks.ascii.blank << 1);
+        Cuts {
+            starts: cut_contractions(starts, quotes & letter >> 1, window, contraction),
+            odd: white & masks.ascii.wide,
+        }
     }
 }
 

@@ -1,26 +1,50 @@
 //! Pre-token scanners: the named split rules without a regex engine.
+//!
+//! A split rule is a regular expression whose matches, one after the other, are the
+//! pre-tokens of a text. The named rules are three families (`gpt2`, `cl100k`, `o200k`)
+//! whose members differ in a constant or two. Each family says its rule twice:
+//!
+//! - [`Family::pretoken_end`], character by character in the order of the expression's
+//!   alternatives: plain, and right for every text;
+//! - [`Family::cuts`], for 64 bytes at once as algebra on words of bits: fast, and free
+//!   to leave any character to the other by calling it odd.
+//!
+//! `window` is the loop that uses the second and falls back on the first; `classify`
+//! and `masks` make the words of bits, `starts` and `run` are what the families share
+//! of each kind, `class` is what Unicode says of a character.
+//!
+//! That the two agree, and agree with a regex engine, is tested on random texts, on all
+//! short ones, and for each code point. On one core the scanners run at 5 to 6 times
+//! the speed of the plain form on ASCII and at twice its speed on other text; that
+//! leaves hashing, not scanning, as the cost of counting.
 
 #![allow(
     clippy::inline_always,
-    reason = "the steps of a scan are one loop: a call among them costs a third of its speed"
+    reason = "the steps of a scan are one loop, compiled for the machine it runs on"
 )]
 
 mod cl100k;
 mod class;
+mod classify;
 mod gpt2;
+mod masks;
 mod o200k;
 mod pattern;
 mod run;
+mod starts;
 #[cfg(test)]
 mod tests;
 mod unicode_tables;
+mod window;
 
 pub use pattern::Pattern;
 pub use unicode_tables::UNICODE_VERSION;
 
 use cl100k::Cl100k;
 use gpt2::Gpt2;
+use masks::{Masks, WINDOW};
 use o200k::O200k;
+use window::{Cuts, Machine};
 
 /// Receives pre-tokens in order.
 pub trait Sink {
@@ -32,6 +56,9 @@ pub trait Sink {
 trait Family {
     /// Where the pre-token that begins at `start` ends; `start < text.len()`.
     fn pretoken_end(text: &[u8], start: usize) -> usize;
+
+    /// Where pre-tokens begin in a window whose first byte begins one.
+    fn cuts(masks: &Masks, window: &[u8; WINDOW]) -> Cuts;
 }
 
 /// Cuts `text` into pre-tokens that cover all of it without gaps.
@@ -39,23 +66,20 @@ trait Family {
 /// `text` is one piece between special tokens and a text of its own: what the
 /// patterns say about the end of the text holds at its end.
 pub fn scan<S: Sink>(pattern: Pattern, text: &str, sink: &mut S) {
-    let text = text.as_bytes();
-    match pattern {
-        Pattern::Gpt2 => scan_family::<Gpt2, S>(text, sink),
-        Pattern::Cl100k => scan_family::<Cl100k<3, true>, S>(text, sink),
-        Pattern::Gpt4 | Pattern::Llama3 => scan_family::<Cl100k<3, false>, S>(text, sink),
-        Pattern::Nanochat => scan_family::<Cl100k<2, false>, S>(text, sink),
-        Pattern::Qwen2 => scan_family::<Cl100k<1, false>, S>(text, sink),
-        Pattern::O200k => scan_family::<O200k<3, true>, S>(text, sink),
-        Pattern::Tekken => scan_family::<O200k<1, false>, S>(text, sink),
-    }
+    scan_on(Machine::detect(), pattern, text, sink);
 }
 
-fn scan_family<F: Family, S: Sink>(text: &[u8], sink: &mut S) {
-    let mut start = 0;
-    while start < text.len() {
-        let end = F::pretoken_end(text, start);
-        sink.pretoken(text, start, end);
-        start = end;
+fn scan_on<S: Sink>(machine: Machine, pattern: Pattern, text: &str, sink: &mut S) {
+    let text = text.as_bytes();
+    match pattern {
+        Pattern::Gpt2 => window::scan::<Gpt2, S>(machine, text, sink),
+        Pattern::Cl100k => window::scan::<Cl100k<3, true>, S>(machine, text, sink),
+        Pattern::Gpt4 | Pattern::Llama3 => {
+            window::scan::<Cl100k<3, false>, S>(machine, text, sink);
+        }
+        Pattern::Nanochat => window::scan::<Cl100k<2, false>, S>(machine, text, sink),
+        Pattern::Qwen2 => window::scan::<Cl100k<1, false>, S>(machine, text, sink),
+        Pattern::O200k => window::scan::<O200k<3, true>, S>(machine, text, sink),
+        Pattern::Tekken => window::scan::<O200k<1, false>, S>(machine, text, sink),
     }
 }

@@ -16,7 +16,10 @@
 //! of what follows, the mark is a word of its own by the first alternative.
 
 use super::class::{class_at, Class, CASELESS, LOWER, MARK, NEWLINE, NUMBER, OTHER, UPPER};
+use super::masks::{first, flood, Ascii, Masks, WINDOW};
 use super::run::{class_or_end, contraction_of_any_case, line_end, number_end, run_end};
+use super::starts::{number_starts, white_starts};
+use super::window::Cuts;
 use super::Family;
 
 /// Numbers have at most `DIGITS` digits; words take a contraction if `CONTRACTIONS`.
@@ -49,6 +52,64 @@ impl<const DIGITS: usize, const CONTRACTIONS: bool> Family for O200k<DIGITS, CON
         }
         line_end(text, start, false)
     }
+
+    /// As in the cl100k family, but for what is cut within words and for slashes, which
+    /// are signs before the first newline after signs and part of their tail behind it.
+    ///
+    /// Two neighbourhoods are odd, since what they mean is decided further off: a mark
+    /// after a sign (a letter if the sign is the first of its pre-token, else a sign),
+    /// and `cU` (one word if an `l` ends this run of `[Uc]`, else two).
+    #[inline(always)]
+    fn cuts(masks: &Masks, window: &[u8; WINDOW]) -> Cuts {
+        let Ascii {
+            newline,
+            blank,
+            apostrophe,
+            slash,
+            wide,
+            ..
+        } = masks.ascii;
+        let either = masks.caseless | masks.mark;
+        let word = masks.upper | masks.lower | either;
+        let tail = flood(newline | slash, masks.other << 1 & newline);
+        let sign = masks.other & !tail;
+        let gap = masks.white & !newline;
+        let signs = first(sign) & !(blank << 1);
+        let words = first(word) & !(gap << 1) & !masks.next(signs);
+        let mut starts = signs
+            | words
+            | masks.upper & masks.lower << 1
+            | number_starts::<DIGITS>(masks)
+            | white_starts(masks.white, newline, tail);
+        if CONTRACTIONS {
+            let quotes = apostrophe & word << 1 & (masks.upper | masks.lower) >> 1;
+            starts = join_contractions(starts, quotes, window);
+        }
+        let wide_numbers = if DIGITS == 1 { 0 } else { masks.number };
+        let odd_marks = masks.mark & masks.other << 1;
+        let odd_uppers = masks.upper & either << 1;
+        Cuts {
+            starts,
+            odd: (masks.white | wide_numbers) & wide | odd_marks | odd_uppers,
+        }
+    }
+}
+
+/// Gives words the contractions that begin at `quotes`, but for a quote where such a
+/// word ends: that one begins the next.
+#[inline(always)]
+fn join_contractions(mut starts: u64, mut quotes: u64, window: &[u8; WINDOW]) -> u64 {
+    while quotes != 0 {
+        let quote = quotes.trailing_zeros() as usize;
+        quotes &= quotes - 1;
+        if let Some(letters) = contraction_of_any_case(&window[quote + 1..]) {
+            let end = quote + 1 + letters;
+            let bit = if end < WINDOW { 1 << end } else { 0 };
+            starts = starts & !(((1 << (letters + 1)) - 1) << quote) | bit;
+            quotes &= !bit;
+        }
+    }
+    starts
 }
 
 impl<const DIGITS: usize, const CONTRACTIONS: bool> O200k<DIGITS, CONTRACTIONS> {

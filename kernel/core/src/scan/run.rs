@@ -128,8 +128,9 @@ pub(super) fn contraction(letters: &[u8]) -> Option<usize> {
 pub(super) fn contraction_of_any_case(letters: &[u8]) -> Option<usize> {
     match *letters {
         [b's' | b'd' | b'm' | b't' | b'S' | b'D' | b'M' | b'T', ..] => Some(1),
-        [b'l' | b'L', b'l' | b'L', ..] | [b'v' | b'r' | b'V' | b'R', b'e' | b'E', ..] => Some(2),
-        [0xc5, 0xbf, ..] => Some(2),
+        [b'l' | b'L', b'l' | b'L', ..]
+        | [b'v' | b'r' | b'V' | b'R', b'e' | b'E', ..]
+        | [0xc5, 0xbf, ..] => Some(2),
         _ => None,
     }
 }

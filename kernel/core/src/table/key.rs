@@ -146,8 +146,8 @@ impl Key for Mid {
     fn pack(bytes: &[u8]) -> Self {
         let mut word = [0; 16];
         word[..bytes.len()].copy_from_slice(bytes);
-        word[15] |= (bytes.len() & 15) as u8;
-        Self(word)
+        let (low, high) = Self(word).halves();
+        Self::new(low, high, bytes.len())
     }
 
     #[inline]

@@ -71,8 +71,8 @@ impl CountTable {
     pub fn get(&self, pretoken: &[u8]) -> u64 {
         match pretoken.len() {
             0 => 0,
-            ..=Short::MAX => self.short.get(Short::pack(pretoken)),
-            ..=Mid::MAX => self.mid.get(Mid::pack(pretoken)),
+            Short::MIN..=Short::MAX => self.short.get(Short::pack(pretoken)),
+            Mid::MIN..=Mid::MAX => self.mid.get(Mid::pack(pretoken)),
             _ => self.long.get(pretoken),
         }
     }
@@ -100,11 +100,11 @@ impl CountTable {
         }
         self.pretokens = self.total_with(count)?;
         match pretoken.len() {
-            ..=Short::MAX => {
+            Short::MIN..=Short::MAX => {
                 self.short.reserve(1);
                 self.short.add(Short::pack(pretoken), count);
             }
-            ..=Mid::MAX => {
+            Mid::MIN..=Mid::MAX => {
                 self.mid.reserve(1);
                 self.mid.add(Mid::pack(pretoken), count);
             }

@@ -61,7 +61,7 @@ impl Sink for Tally<'_> {
     fn pretoken(&mut self, text: &[u8], start: usize, end: usize) {
         match end - start {
             0 => {}
-            1..=Short::MAX => {
+            Short::MIN..=Short::MAX => {
                 let key = Short::read(text, start, end);
                 self.table.short.prefetch(key);
                 self.short[self.shorts] = key;
@@ -70,7 +70,7 @@ impl Sink for Tally<'_> {
                     self.count_short();
                 }
             }
-            ..=Mid::MAX => {
+            Mid::MIN..=Mid::MAX => {
                 let key = Mid::read(text, start, end);
                 self.table.mid.prefetch(key);
                 self.mid[self.mids] = key;

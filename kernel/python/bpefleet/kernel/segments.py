@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 import regex
 
@@ -79,7 +79,8 @@ def count_segments(
     Args:
         segments: What to read; each is scanned alone.
         native: Name of the kernel's scanner for the rule; None to use `splits`.
-        splits: Regexes applied in turn, each to all pieces that the ones before made.
+        splits: One regex, whose matches are the pre-tokens; or several, applied in turn, each
+            isolating its matches in all pieces that the ones before made.
         special_tokens: Never counted; each ends a piece of text. The longest wins at one place.
         errors: `strict`, or `replace` to count invalid bytes as U+FFFD.
 
@@ -89,6 +90,7 @@ def count_segments(
         SegmentTextError: Invalid UTF-8, when `errors` is `strict`.
     """
     counts = Counts()
+    policy: Literal["strict", "replace"] = "replace" if errors == "replace" else "strict"
     scan = None if native else _RegexScan(splits, special_tokens, errors)
     bytes_read = replaced = unmatched = 0
     for segment in segments:
@@ -96,7 +98,7 @@ def count_segments(
         bytes_read += len(data)
         try:
             if native:
-                replaced += counts.count(data, native, special_tokens, errors=errors)
+                replaced += counts.count(data, native, special_tokens, errors=policy)
             elif scan:
                 found = scan.count(data, counts)
                 replaced += found[0]
@@ -160,7 +162,9 @@ class _RegexScan:
         found: Counter[str] = Counter()
         unmatched = 0
         for piece, matched in self._pieces(text):
-            if matched:
+            # Isolating splits keep what lies between their matches; a single regex drops it, as
+            # `findall` and tiktoken do.
+            if matched or len(self._splits) > 1:
                 found[piece] += 1
             else:
                 unmatched += len(piece.encode())

@@ -1,0 +1,72 @@
+"""The built wheels are complete: they install into an empty environment, and all of it imports."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PARTS = ("producer", "worker", "shared")
+
+IMPORT_ALL = """
+import importlib, pkgutil, bpefleet
+assert not hasattr(bpefleet, "__file__") or bpefleet.__file__ is None, "not a namespace"
+names = [m.name for m in pkgutil.walk_packages(bpefleet.__path__, "bpefleet.")]
+for name in names:
+    if not name.endswith("__main__"):
+        importlib.import_module(name)
+print("\\n".join(names))
+"""
+
+
+def run(*command: str | Path) -> str:
+    result = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+def test_no_folder_named_bpefleet_is_a_regular_package() -> None:
+    """An `__init__.py` there would hide the other parts of the namespace."""
+    folders = [path for path in ROOT.glob("*/bpefleet")] + [ROOT / "kernel/python/bpefleet"]
+    assert len(folders) == 4
+    assert [f for f in folders if (f / "__init__.py").exists()] == []
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("wheels")
+    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder,
+        ROOT / "kernel", ROOT)  # fmt: skip
+    return sorted(folder.glob("*.whl"))
+
+
+def test_wheels_hold_every_module_and_the_types(wheels: list[Path]) -> None:
+    held = {name for wheel in wheels for name in zipfile.ZipFile(wheel).namelist()}
+    sources = [(ROOT / part, path) for part in PARTS for path in (ROOT / part).rglob("*.py*")]
+    sources += [(ROOT / "kernel/python", p) for p in (ROOT / "kernel/python").rglob("*.py*")]
+    wanted = {
+        path.relative_to(root).as_posix()
+        for root, path in sources
+        if path.suffix in {".py", ".pyi", ".typed"}
+    }
+    assert len(wanted) > 40
+    assert wanted - held == set()
+
+
+@pytest.mark.timeout(300)
+def test_wheels_install_into_an_empty_environment_and_import(
+    wheels: list[Path], tmp_path: Path
+) -> None:
+    venv.create(tmp_path / "env", with_pip=True)
+    python = tmp_path / "env" / "bin" / "python"
+    run(python, "-m", "pip", "install", "--quiet", *wheels)
+    names = run(python, "-I", "-c", IMPORT_ALL).split()
+    assert {"bpefleet.producer.run", "bpefleet.worker.tasks", "bpefleet.kernel._kernel"} <= set(names)
+    assert "train" in run(tmp_path / "env" / "bin" / "bpefleet", "--help")

@@ -1,0 +1,1 @@
+"""What producer and workers agree on."""
