@@ -1,0 +1,1 @@
+"""The tests; helpers that several share lie directly in this folder."""

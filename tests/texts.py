@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ENDOFTEXT = "<|endoftext|>"
-NESTED = "<|endoftext|><|endoftext|>"
+NESTED = "<|endoftext|><|next|>"
 INNER = "endoftext"
 
 

@@ -34,7 +34,7 @@ def run(*command: str | Path) -> str:
 
 def test_no_folder_named_bpefleet_is_a_regular_package() -> None:
     """An `__init__.py` there would hide the other parts of the namespace."""
-    folders = [path for path in ROOT.glob("*/bpefleet")] + [ROOT / "kernel/python/bpefleet"]
+    folders = [*ROOT.glob("*/bpefleet"), ROOT / "kernel/python/bpefleet"]
     assert len(folders) == 4
     assert [f for f in folders if (f / "__init__.py").exists()] == []
 
@@ -68,5 +68,6 @@ def test_wheels_install_into_an_empty_environment_and_import(
     python = tmp_path / "env" / "bin" / "python"
     run(python, "-m", "pip", "install", "--quiet", *wheels)
     names = run(python, "-I", "-c", IMPORT_ALL).split()
-    assert {"bpefleet.producer.run", "bpefleet.worker.tasks", "bpefleet.kernel._kernel"} <= set(names)
+    expected = {"bpefleet.producer.run", "bpefleet.worker.tasks", "bpefleet.kernel._kernel"}
+    assert expected <= set(names)
     assert "train" in run(tmp_path / "env" / "bin" / "bpefleet", "--help")

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpefleet.kernel import PATTERNS as NATIVE
@@ -121,7 +121,7 @@ def test_invalid_bytes_are_replaced_as_python_does(pattern: str, data: bytes) ->
 
 
 @pytest.mark.parametrize("tie_break", TIE_BREAKS)
-@bounded
+@settings(bounded, max_examples=300)
 @given(
     found=tables | runs,
     wanted=st.integers(0, 80),

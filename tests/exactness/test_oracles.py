@@ -111,7 +111,8 @@ def test_documents_are_found_again(text: Text) -> None:
         ("", [""]),
         (ENDOFTEXT, ["", ""]),
         (f"a{ENDOFTEXT}", ["a", ""]),
-        (f"a{ENDOFTEXT}{ENDOFTEXT}{ENDOFTEXT}b", ["a", "", "b"]),
+        (f"a{ENDOFTEXT}{ENDOFTEXT}b", ["a", "", "b"]),
+        (f"a{NESTED}b{ENDOFTEXT}<|next|", ["a", "b", "<|next|"]),
         (f"a{INNER}b<|{INNER}|c<|{INNER}|>", ["a", "b<|", "|c", ""]),
     ],
 )

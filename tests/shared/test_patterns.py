@@ -15,9 +15,9 @@ from bpefleet.shared.patterns import CUSTOM, PATTERNS, counting_digest, resolve
 from tests.naive import pretokens
 from tests.texts import SPOTS
 
-TEXTS = st.lists(st.sampled_from([*SPOTS, "\u3097", "゛", "・", "゙", "\x01", "\x02"]), max_size=30).map(
-    "".join
-)
+TEXTS = st.lists(
+    st.sampled_from([*SPOTS, "\u3097", "゛", "・", "゙", "\x01", "\x02"]), max_size=30
+).map("".join)
 BYTES = {bytes([byte]): byte for byte in range(256)}
 
 

@@ -80,7 +80,8 @@ def train(
         export=tuple(export),
     )
     resources = Resources(redis=redis, workers=workers, chunk_size=chunk_size, progress=progress)
-    return run(Request(tuple(os.fspath(source) for source in sources), Path(out), options, resources))
+    paths = tuple(os.fspath(source) for source in sources)
+    return run(Request(paths, Path(out), options, resources))
 
 
 async def train_async(

@@ -29,7 +29,12 @@ CLASSES = {
     "r": r"[\r\n]",
 }
 # First assigned in that release; newest first.
-MILESTONES = {"17.0.0": "\u088f", "16.0.0": "\u1c89", "15.1.0": "\U0002ebf0", "15.0.0": "\U00011240"}
+MILESTONES = {
+    "17.0.0": "\u088f",
+    "16.0.0": "\u1c89",
+    "15.1.0": "\U0002ebf0",
+    "15.0.0": "\U00011240",
+}
 
 
 def classes() -> bytes:

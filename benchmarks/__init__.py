@@ -1,0 +1,1 @@
+"""Every stage and the whole, measured beside other trainers. `python -m benchmarks --help`."""

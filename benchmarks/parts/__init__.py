@@ -1,0 +1,1 @@
+"""What is measured: one file a part, each with a `run(settings)` that gives its results."""
