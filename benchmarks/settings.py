@@ -57,8 +57,11 @@ class Settings:
     def results_of(self, part: str, corpora: Iterable[Corpus]) -> Results:
         """An empty record for a part, with what is missing already said."""
         read = {c.name: {"bytes": c.size, "sha256": list(c.sha256)} for c in corpora}
+        load, cores = os.getloadavg()[0], self.cores
+        busy = f"load average {load:.1f} on {cores} cores before this part: others disturb it"
+        notes = [busy] if load > cores else []
         missing = [(name, "", why) for name, why in self.corpora.missing.items()]
-        return Results(part, corpora=read, skipped=missing)
+        return Results(part, corpora=read, skipped=missing, notes=notes)
 
 
 @dataclass(frozen=True, slots=True)

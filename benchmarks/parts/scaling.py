@@ -1,6 +1,7 @@
 """From one worker to two: seconds of the count stage, as the run's own manifest tells them.
 
-Too few chunks cannot be shared evenly; the best ratio that their number allows is told beside.
+Two chunk sizes are tried: few chunks cannot be shared evenly. Three of them, which is what 100 MB
+make at 32 MiB, are 1.5 times faster counted by two workers at best.
 """
 
 from __future__ import annotations
@@ -53,5 +54,6 @@ def _count(
     run = train_once(
         case, corpus, settings, workers=workers, merges=_FEW_MERGES, label=label, more=more
     )
-    count = run.facts["stages"]["count"]
-    return replace(run, laps={"count": Lap(count["seconds"], count["worker_seconds"])})
+    seconds = run.facts["stages"]["count"]["seconds"]
+    # Nobody tells the stage's CPU time; with so few merges, it is nearly all of the run's.
+    return replace(run, laps={"count": Lap(seconds, run.cpu())})

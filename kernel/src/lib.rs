@@ -5,6 +5,15 @@
 //! change meanwhile), [`ticker`] (signals and progress), [`errors`] (exceptions, and panics made
 //! into one).
 
+#![allow(
+    clippy::doc_markdown,
+    reason = "the docs of what Python sees are Python's docstrings"
+)]
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "arguments arrive by value from Python"
+)]
+
 mod bytes;
 mod counts;
 mod errors;

@@ -54,7 +54,7 @@ pub(crate) fn merge(
     let py = counts.py();
     let mut ticker = Ticker::new(progress);
     let mut tick = |done| ticker.tick(done);
-    let merged = guarded(|| {
+    let outcome = guarded(|| {
         let arena = if consume {
             let table = std::mem::take(&mut counts.try_borrow_mut()?.table);
             py.detach(|| Arena::build(table.iter(), &mut tick))
@@ -64,8 +64,8 @@ pub(crate) fn merge(
         };
         Ok(py.detach(|| arena?.merge(&options, &mut tick)))
     })?;
-    let merged = merged.map_err(|error| from_merge(&error, ticker.into_raised()))?;
-    Ok(merged
+    let made = outcome.map_err(|error| from_merge(&error, ticker.into_raised()))?;
+    Ok(made
         .into_iter()
         .map(|merge| (merge.left, merge.right, merge.count))
         .collect())

@@ -23,8 +23,10 @@
 
 use std::collections::BTreeMap;
 
+use super::pages::prefer_large;
 use super::tokens::{symbol, SEPARATOR};
 use super::{MergeError, Progress, Pulse};
+use crate::prefetch::prefetch;
 
 /// Slots of one count: `1 << BLOCK_BITS`.
 const BLOCK_BITS: u32 = 6;
@@ -76,6 +78,7 @@ impl Arena {
             });
         }
         arena.symbols = vec![SEPARATOR; slots];
+        prefer_large(&mut arena.symbols);
         for (word, count) in words {
             let next = &mut classes.of(count).slots;
             for (slot, &byte) in arena.symbols[*next..].iter_mut().zip(word) {
@@ -91,6 +94,13 @@ impl Arena {
     #[inline]
     pub(super) fn count_at(&self, position: u32) -> u64 {
         self.block_counts[(position >> BLOCK_BITS) as usize]
+    }
+
+    /// Sends for what an occurrence at `position` needs.
+    #[inline]
+    pub(super) fn prefetch(&self, position: u32) {
+        prefetch(&self.symbols, position as usize);
+        prefetch(&self.block_counts, (position >> BLOCK_BITS) as usize);
     }
 
     /// The slots in blocks of one count each.

@@ -29,9 +29,8 @@ impl fmt::Display for MergeError {
             ),
             Self::TooLarge { slots } => write!(
                 f,
-                "the unique pre-tokens take {slots} slots and at most {} can be merged at once; \
+                "the unique pre-tokens take {slots} slots and at most {MAX_SLOTS} can be merged at once; \
                  leave out the rarest pre-tokens or train on a part of the corpus",
-                MAX_SLOTS
             ),
             Self::Repeated => f.write_str(
                 "a pre-token was given more than once; add up the counts of each pre-token first",

@@ -5,6 +5,7 @@
 //! row and the column of the separator take what is no pair, sparing the loop a branch.
 
 use super::arena::Arena;
+use super::pages::prefer_large;
 use super::pairs::{Pair, Pairs};
 use super::pulse::Pulse;
 use super::tokens::{Tokens, INITIAL, SEPARATOR};
@@ -40,6 +41,7 @@ impl Pairs {
             pulse.work(block.len())?;
         }
         let mut pairs = Self::default();
+        let mut next = pairs.postings.len();
         for (left, row) in (0..).zip(table.chunks_exact_mut(INITIAL)) {
             for (right, tally) in (0..).zip(row) {
                 let found = std::mem::take(&mut tally.cursor);
@@ -48,11 +50,14 @@ impl Pairs {
                     && tally.weight >= floor
                     && tokens.may_join(left, right)
                 {
-                    tally.cursor = pairs.reserve(found);
+                    tally.cursor = next;
+                    next += found;
                     pairs.add(Pair::new((left, right), tally.weight, tally.cursor, found));
                 }
             }
         }
+        pairs.postings = vec![0; next];
+        prefer_large(&mut pairs.postings);
         pairs.post(arena, &mut table, pulse)?;
         Ok(pairs)
     }

@@ -24,6 +24,7 @@ mod arena;
 mod error;
 mod floor;
 mod initial;
+mod pages;
 mod pairs;
 mod pulse;
 mod queue;
@@ -155,11 +156,30 @@ impl Arena {
                 count: chosen.count,
             });
             let joint = Joint::new(&chosen, &mut tokens);
+            look_ahead(&queue, &pairs, &self);
             let whole = rewriter.replace(&mut self, &mut pairs, &chosen, &joint, &mut pulse)?;
             floor.merged(whole);
             rewriter.settle(&joint, &tokens, floor.count(), &mut pairs, &mut queue);
             pulse.merged()?;
         }
         Ok(merges)
+    }
+}
+
+/// Sends for what the merges after this one will read. At low counts, where most merges are,
+/// many pairs are tied with few postings each, and the wait for their first cache lines would
+/// cost more than the work on them.
+fn look_ahead(queue: &Queue, pairs: &Pairs, arena: &Arena) {
+    /// Postings of a pair; for a longer list the rewriter looks ahead itself.
+    const FIRST: usize = 128;
+
+    let Some((&next, later)) = queue.upcoming().split_first() else {
+        return;
+    };
+    for &position in pairs.postings[pairs.get(next).range()].iter().take(FIRST) {
+        arena.prefetch(position);
+    }
+    for &number in later {
+        pairs.prefetch(number, FIRST);
     }
 }

@@ -8,6 +8,11 @@
 //! bits, and as many bits of its hash as there is room for above, so that a miss, the common
 //! case, reads this small table only. Pairs are never removed; a merged pair cannot come back.
 
+use crate::prefetch::prefetch;
+
+/// Postings in a cache line.
+const LINE: usize = 16;
+
 /// No further pair in a list.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -80,6 +85,14 @@ impl Pairs {
     #[inline]
     pub(super) fn get_mut(&mut self, number: u32) -> &mut Pair {
         &mut self.records[number as usize]
+    }
+
+    /// Sends for the `first` postings of a pair.
+    pub(super) fn prefetch(&self, number: u32, first: usize) {
+        let range = self.get(number).range();
+        for posting in range.take(first).step_by(LINE) {
+            prefetch(&self.postings, posting);
+        }
     }
 
     /// Takes a pair out of the game to merge it, and returns what it was.

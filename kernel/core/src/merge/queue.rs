@@ -82,6 +82,11 @@ impl Queue {
         }
     }
 
+    /// Some pairs that are likely to be popped next, the likeliest first.
+    pub(super) fn upcoming(&self) -> &[u32] {
+        &self.tied[..self.tied.len().min(3)]
+    }
+
     fn wait(&mut self, number: u32, pairs: &mut Pairs) {
         let pair = pairs.get_mut(number);
         match bucket(pair.count) {

@@ -16,6 +16,7 @@ import sys
 
 import regex
 
+SURROGATES = range(0xD800, 0xE000)
 BLOCK = 64
 RUNS_PER_LINE = 8
 CODE_POINTS = 0x110000
@@ -39,9 +40,7 @@ MILESTONES = {
 
 def classes() -> bytes:
     """One letter of `CLASSES`, or a dot, for each code point; surrogates are dots."""
-    text = "".join(
-        "\ufffd" if 0xD800 <= point <= 0xDFFF else chr(point) for point in range(CODE_POINTS)
-    )
+    text = "".join("\ufffd" if point in SURROGATES else chr(point) for point in range(CODE_POINTS))
     letters = bytearray(b"." * CODE_POINTS)
     for letter, pattern in CLASSES.items():
         for match in regex.finditer(pattern, text):
@@ -53,7 +52,7 @@ def classes() -> bytes:
 
 
 def unicode_version() -> str:
-    """The newest release whose first letter or mark the package knows."""
+    """Name the newest release whose first letter or mark the package knows."""
     for version, character in MILESTONES.items():
         if regex.match(r"\p{Assigned}", character):
             return version
