@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpefleet.producer.sources import SourceFile
-from bpefleet.producer.split import MAX_SEGMENTS, split
+from bpefleet.producer.split import MAX_SEGMENTS, even_chunk_size, split
 from bpefleet.shared.boundaries import CUTTABLE, boundaries
 from bpefleet.shared.patterns import PATTERNS, resolve
 from tests.naive import pieces, pretokens
@@ -128,3 +128,11 @@ def test_very_many_tiny_files_make_jobs_of_bounded_size(tmp_path: Path) -> None:
     file = source(tmp_path / "tiny", b"x")
     chunks, _ = chunks_of([file] * (MAX_SEGMENTS + 1), "gpt2", 1 << 20)
     assert [len(chunk) for chunk in chunks] == [MAX_SEGMENTS, 1]
+
+
+@given(total=st.integers(0, 10**13), size=st.integers(1, 10**10), workers=st.integers(0, 512))
+def test_even_chunks_are_no_larger_and_end_together(total: int, size: int, workers: int) -> None:
+    even = even_chunk_size(total, size, workers)
+    assert 1 <= even <= size
+    if even < size and total > 10**4 * max(workers, 1):
+        assert -(-total // even) % max(workers, 1) == 0

@@ -22,7 +22,7 @@ from bpefleet.producer.plan import Plan
 from bpefleet.producer.progress import Progress
 from bpefleet.producer.report import kept, raise_failed, report
 from bpefleet.producer.sources import find_files
-from bpefleet.producer.split import split
+from bpefleet.producer.split import even_chunk_size, split
 from bpefleet.producer.stages import stage
 from bpefleet.producer.trainer import train_tokenizer
 from bpefleet.shared.boundaries import boundaries
@@ -65,7 +65,9 @@ def run(request: Request) -> RunResult:
         # The server and the workers start while the corpus is being split.
         fleet = None if resources.in_process else stack.enter_context(Fleet(resources, progress))
         cutter = boundaries(resolve(options.pattern), options.special_tokens)
-        chunks = list(split(files, cutter, resources.chunk_size, progress.warn))
+        total = sum(file.size for file in files)
+        size = even_chunk_size(total, resources.chunk_size, resources.local_workers)
+        chunks = list(split(files, cutter, size, progress.warn))
         directory = RunDirectory.create(request.out, Plan.make(options, files, chunks))
         try:
             return _complete(directory, fleet, progress)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _WINDOW: Final = 64 * 1024
 _MAX_WINDOW: Final = 16 * 1024 * 1024
+_EVEN_ROUNDS: Final = 8
+"""Chunks a worker beyond which an odd one out no longer matters."""
 MAX_SEGMENTS: Final = 4096
 """Segments in one chunk at the most, which bounds the size of its job."""
 
@@ -32,14 +34,15 @@ def split(
 ) -> Iterator[tuple[Segment, ...]]:
     """Yield chunks of about `chunk_size` bytes that together are all the files, in order.
 
-    A range that holds no safe cut stays whole, however long; `warn` is told of each that is
-    more than twice the chunk size.
+    A range that holds no safe cut stays whole, however long; `warn` is told how many are longer
+    than a chunk by more than a quarter, and which is the longest.
 
     Raises:
         SourceError: A file cannot be read.
     """
     packed: list[Segment] = []
     size = 0
+    uncut: list[Segment] = []
     for file in files:
         for segment in _segments(file, boundaries, chunk_size):
             length = segment.end - segment.start
@@ -48,13 +51,34 @@ def split(
                 packed, size = [], 0
             packed.append(segment)
             size += length
-            if length > 2 * chunk_size:
-                warn(
-                    f"{segment.path}: {length:,} bytes from byte {segment.start:,} on hold no "
-                    f"safe place to cut, so they are one chunk (chunk size {chunk_size:,})"
-                )
+            if 4 * length > 5 * chunk_size:
+                uncut.append(segment)
     if packed:
         yield tuple(packed)
+    if uncut:
+        warn(_long(uncut, chunk_size))
+
+
+def even_chunk_size(total: int, chunk_size: int, workers: int) -> int:
+    """The chunk size, at most `chunk_size`, at which so many workers end at the same time.
+
+    With a few chunks a worker, an odd one out would leave all the others idle: three chunks take
+    two workers as long as four.
+    """
+    rounds = -(-total // (chunk_size * max(1, workers)))
+    if not 0 < rounds <= _EVEN_ROUNDS:
+        return chunk_size
+    return max(1, -(-total // (rounds * max(1, workers))))
+
+
+def _long(uncut: list[Segment], chunk_size: int) -> str:
+    longest = max(uncut, key=lambda segment: segment.end - segment.start)
+    many = f"{len(uncut)} stretches of text hold" if len(uncut) > 1 else "a stretch of text holds"
+    return (
+        f"{many} no safe place to cut and stay whole, longer than a chunk of {chunk_size:,} bytes; "
+        f"the longest: {longest.path}, {longest.end - longest.start:,} bytes from byte "
+        f"{longest.start:,} on"
+    )
 
 
 def _segments(file: SourceFile, boundaries: Boundaries, chunk_size: int) -> Iterator[Segment]:
