@@ -1,6 +1,7 @@
 //! `merge`: the merge loop as a Python function.
 
 use bpefleet_core::merge::{Arena, MergeError, Options, TieBreak};
+use bpefleet_core::table::CountTable;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -55,13 +56,13 @@ pub(crate) fn merge(
     let mut ticker = Ticker::new(progress);
     let mut tick = |done| ticker.tick(done);
     let outcome = guarded(|| {
-        let arena = if consume {
-            let table = std::mem::take(&mut counts.try_borrow_mut()?.table);
-            py.detach(|| Arena::build(table.iter(), &mut tick))
-        } else {
+        let arena = {
             let table = &counts.try_borrow()?.table;
             py.detach(|| Arena::build(table.iter(), &mut tick))
         };
+        if consume && arena.is_ok() {
+            counts.try_borrow_mut()?.table = CountTable::new();
+        }
         Ok(py.detach(|| arena?.merge(&options, &mut tick)))
     })?;
     let made = outcome.map_err(|error| from_merge(&error, ticker.into_raised()))?;

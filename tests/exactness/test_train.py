@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bpefleet.shared.tokenizer import Tokenizer
-    from tests.naive import Merge
     from tests.oracles import Oracle
 
     Trained = Callable[[Text, str, str], Tokenizer]
@@ -217,9 +216,3 @@ def test_invalid_bytes_can_be_replaced(pattern: str, tmp_path: Path) -> None:
     text = broken.decode("utf-8", "replace")
     expected = naive.merges(naive.count(text, PATTERNS[pattern], specials), "lexmax", WANTED)
     assert found.merges == expected
-
-
-def test_the_longest_tokens_are_whole_words(trained: Trained) -> None:
-    tokens: list[Merge] = trained(english(), "cl100k", "lexmax").merges
-    words = {left + right for left, right in tokens}
-    assert {b" the", b" and", b" function"} <= words

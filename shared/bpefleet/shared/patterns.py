@@ -150,7 +150,7 @@ def resolve(name_or_regex: str) -> Pattern:
     """
     if known := PATTERNS.get(name_or_regex) or _BY_REGEX.get(name_or_regex):
         return known
-    if regex.fullmatch(r"[\w.-]*", name_or_regex):
+    if regex.fullmatch(r"[A-Za-z][\w.-]*|", name_or_regex):
         raise UsageError(
             f"there is no pattern named {name_or_regex!r}",
             hint=f"name one of {', '.join(PATTERNS)}, or give a regex",

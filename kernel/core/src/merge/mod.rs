@@ -11,12 +11,17 @@
 //!   occurred. All postings of a pair come into being in the one merge that makes its newer
 //!   symbol; later they only go stale, which one look at the arena tells.
 //! * `floor` — a proof, from the counts of the words alone, that pairs below some count cannot
-//!   be chosen any more. They get neither record nor postings: on English text at 32,000
-//!   merges 86 thousand pairs are kept out of 590 thousand.
+//!   be chosen any more. They get neither record nor postings: of the 590 thousand
+//!   pairs that arise on English text in 32,000 merges, 86 thousand are kept.
 //! * `rewrite` — one merge: occurrences rewritten, neighbours tallied in arrays indexed by
 //!   symbol, then one look-up per distinct neighbour rather than per occurrence.
 //! * `queue` — counts never rise, so pairs wait in buckets by count, and only those of the
 //!   current greatest count are ordered by the tie rule (`tokens`).
+//!
+//! Memory at the peak, measured at 32,000 merges: 10 to 11 bytes per slot of the arena, on
+//! code, on English and on text in 22 scripts; that is 101, 113 and 164 bytes per unique
+//! pre-token. Text whose pre-tokens are few, long and random defeats the floor and takes up to
+//! 35 bytes per slot.
 //!
 //! Everything is exact, and the result depends neither on the order of the words nor on time.
 

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
+use super::pairs::{Pair, Pairs};
 use super::{merge, Arena, Merge, MergeError, Options, TieBreak};
 
 type Words = BTreeMap<Vec<u8>, u64>;
@@ -295,6 +296,19 @@ fn progress_is_reported_and_can_cancel() {
     assert_eq!(outcome, Err(MergeError::Cancelled));
     assert_eq!(reports.len(), 3);
     assert!(reports.is_sorted());
+}
+
+#[test]
+fn pairs_with_equal_hash_bits_are_told_apart() {
+    let mut pairs = Pairs::default();
+    for right in 1..=100_000 {
+        pairs.add(Pair::new((1, right), 9, 1, 0));
+    }
+    for right in 1..=1_000_000 {
+        pairs.lose(1, right, 1);
+    }
+    let counts = pairs.numbers().map(|number| pairs.get(number).count);
+    assert_eq!(counts.filter(|&count| count == 8).count(), 100_000);
 }
 
 #[test]

@@ -8,8 +8,9 @@
 use super::cursor::{write_varint, Cursor};
 use super::{Info, PayloadError};
 use crate::table::key::{Key, Mid, Short, LONGEST_KEY};
+use crate::table::long::{self, Addition};
 use crate::table::words::Words;
-use crate::table::{long, CountTable};
+use crate::table::CountTable;
 
 /// The largest count that fits in the first byte.
 const MAX_INLINE: u64 = 15;
@@ -36,7 +37,10 @@ fn write_words<K: Key>(words: &Words<K>, out: &mut Vec<u8>) {
             out.push(length);
             write_varint(entry.count - MAX_INLINE - 1, out);
         }
-        out.extend_from_slice(pretoken);
+        // The whole key and then without its padding: a copy of fixed size is faster.
+        let end = out.len() + pretoken.len();
+        out.extend_from_slice(entry.key.padded());
+        out.truncate(end);
     }
 }
 
@@ -107,7 +111,12 @@ pub(super) fn fold(body: &[u8], info: &Info, table: &mut CountTable) -> Result<(
     fold_words(&mut cursor, info.mid, &mut table.mid)?;
     for _ in 0..info.long {
         let (pretoken, count) = next_long(&mut cursor).ok_or(BAD_ENTRY)?;
-        table.long.add(pretoken, count);
+        let hash = long::hash(pretoken);
+        table.long.add(&Addition {
+            hash,
+            pretoken,
+            count,
+        });
     }
     Ok(())
 }

@@ -10,7 +10,10 @@
 //! the table forward, and it makes a payload of given counts unique: the same bytes from every
 //! worker. Strictly ascending entries also cannot repeat a key.
 //!
-//! The body is not compressed: see `docs` in `body` for what was measured.
+//! The body is not compressed. Measured on 32 MiB of English (gpt2): LZ4 saves 11 % of 1.8 MB,
+//! and takes as long as writing it; sorting by bytes, so that common prefixes could be left out,
+//! would halve it, and the sort alone takes half as long as counting. Writing takes 2 % of the
+//! time of counting, checking and folding 4 %.
 //!
 //! A payload is foreign input. It is read to its end and every claim of its header is checked
 //! before the first count is folded; afterwards folding cannot fail.

@@ -31,6 +31,7 @@ CLASSES = {
 }
 # First assigned in that release; newest first.
 MILESTONES = {
+    "18.0.0": "\U0003d000",
     "17.0.0": "\u088f",
     "16.0.0": "\u1c89",
     "15.1.0": "\U0002ebf0",

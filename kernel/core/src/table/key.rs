@@ -23,6 +23,8 @@ pub(crate) trait Key: Copy + Default + Ord {
     fn pack(bytes: &[u8]) -> Self;
     /// The pre-token; empty for the empty slot.
     fn bytes(&self) -> &[u8];
+    /// The pre-token, padding and length.
+    fn padded(&self) -> &[u8];
     /// The fixed hash; its upper bits choose the slot.
     fn hash(self) -> u64;
 
@@ -109,6 +111,11 @@ impl Key for Short {
     }
 
     #[inline]
+    fn padded(&self) -> &[u8] {
+        &self.0
+    }
+
+    #[inline]
     fn hash(self) -> u64 {
         folded_product(u64::from_le_bytes(self.0) ^ SEED, MULTIPLIER)
     }
@@ -153,6 +160,11 @@ impl Key for Mid {
     #[inline]
     fn bytes(&self) -> &[u8] {
         &self.0[..usize::from(self.0[15]).min(Self::MAX)]
+    }
+
+    #[inline]
+    fn padded(&self) -> &[u8] {
+        &self.0
     }
 
     #[inline]

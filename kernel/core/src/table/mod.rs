@@ -1,4 +1,20 @@
-//! How often each pre-token occurred.
+//! How often each pre-token occurred: the structure that counting is about.
+//!
+//! * `key` — most pre-tokens fit in a machine word together with their length: no allocation, no
+//!   pointer, equality in one comparison. Those of up to 7 bytes take slots of 16 bytes, four to a
+//!   cache line; those of up to 15 take 24.
+//! * `ordered` — open addressing whose slots stay in hash order: a payload needs no sort, and
+//!   folding walks memory forward.
+//! * `words` — looking up compares the first four slots at once, without branches.
+//! * `long` — the others, in an arena.
+//! * `tally` — from the scanner into the table, in batches, while slots are fetched ahead.
+//!
+//! Invariants: no count is 0; `pretokens` is the sum of all counts and fits in 64 bits, so no
+//! count can wrap; iteration depends on the pre-tokens alone.
+//!
+//! Memory per different pre-token: 24 to 48 bytes (short), 36 to 72 (mid), about 40 to 80 and the
+//! bytes themselves (long), less and more as a table is full or has just doubled. Measured with
+//! gpt2 on about 100 MB each: 43 bytes on English, 39 on code, 72 on multilingual text.
 
 pub(crate) mod key;
 pub(crate) mod long;
@@ -7,7 +23,7 @@ pub(crate) mod tally;
 pub(crate) mod words;
 
 use key::{Key, Mid, Short};
-use long::Longs;
+use long::{Addition, Longs};
 use words::Words;
 
 /// The sum of all counts would exceed 64 bits.
@@ -108,7 +124,11 @@ impl CountTable {
                 self.mid.reserve(1);
                 self.mid.add(Mid::pack(pretoken), count);
             }
-            _ => self.long.add(pretoken, count),
+            _ => self.long.add(&Addition {
+                hash: long::hash(pretoken),
+                pretoken,
+                count,
+            }),
         }
         Ok(())
     }
@@ -126,8 +146,8 @@ impl CountTable {
         for entry in other.mid.iter() {
             self.mid.add(entry.key, entry.count);
         }
-        for (pretoken, count) in other.long.iter() {
-            self.long.add(pretoken, count);
+        for addition in other.long.additions() {
+            self.long.add(&addition);
         }
         Ok(())
     }

@@ -5,8 +5,8 @@
 //! read from first to last, are in hash order: growing is one walk over both tables, folding walks
 //! the destination forward, and a payload needs no sort. Looking up is plain linear probing.
 //!
-//! There is no wrapping around: a tail follows the homes, and a table whose last cluster runs over
-//! the tail grows.
+//! There is no wrapping around: a tail of slots follows the homes, and gets longer when the last
+//! cluster runs over it.
 //!
 //! **Reserve before inserting in hash order.** Entries that arrive in hash order fill the front of
 //! the table first. Were the table to grow only when full, its front would have been one long
@@ -23,10 +23,9 @@ pub(crate) trait Slot: Copy + Default {
 pub(crate) enum Place {
     /// The entry is in this slot.
     Taken(usize),
-    /// The entry is absent; the cluster of its home ends at this vacant slot.
+    /// The entry is absent; the cluster of its home ends before this slot, which is vacant or
+    /// just beyond the last.
     Vacant(usize),
-    /// The entry is absent and the tail is full.
-    Full,
 }
 
 /// Slots in hash order.
@@ -36,8 +35,8 @@ pub(crate) struct Ordered<S> {
     used: usize,
 }
 
-/// Slots after the last home. More than a table of the smallest size can hold, and far more than
-/// the clusters of random hashes overrun at `MAX_LOAD`.
+/// Slots by which the tail grows, at first and whenever it is full; clusters of random hashes are
+/// shorter at the greatest load.
 const TAIL: usize = 128;
 const FEWEST_HOMES: usize = 128;
 
@@ -88,15 +87,10 @@ impl<S: Slot> Ordered<S> {
         &self.slots
     }
 
+    /// `N` slots from `at` on, for changing what does not move an entry; `None` at the end.
     #[inline]
-    pub(crate) fn window<const N: usize>(&mut self, home: usize) -> Option<&mut [S; N]> {
-        self.slots.get_mut(home..)?.first_chunk_mut::<N>()
-    }
-
-    /// A slot, for changing what does not move it.
-    #[inline]
-    pub(crate) fn slot_mut(&mut self, at: usize) -> Option<&mut S> {
-        self.slots.get_mut(at)
+    pub(crate) fn window<const N: usize>(&mut self, at: usize) -> Option<&mut [S; N]> {
+        self.slots.get_mut(at..)?.first_chunk_mut()
     }
 
     /// Where an entry with this hash is, unless others took the slot before.
@@ -111,28 +105,29 @@ impl<S: Slot> Ordered<S> {
     /// Finds the entry of this hash for which `same` holds.
     #[inline]
     pub(crate) fn find(&self, hash: u64, same: impl Fn(&S) -> bool) -> Place {
-        let home = self.home(hash);
-        for (step, slot) in self
-            .slots
-            .get(home..)
-            .unwrap_or_default()
-            .iter()
-            .enumerate()
-        {
+        let mut at = self.home(hash);
+        while let Some(slot) = self.slots.get(at) {
             if same(slot) {
-                return Place::Taken(home + step);
+                return Place::Taken(at);
             }
             if slot.is_vacant() {
-                return Place::Vacant(home + step);
+                break;
             }
+            at += 1;
         }
-        Place::Full
+        Place::Vacant(at)
     }
 
     /// Puts a new entry into the cluster that ends at `vacant`, a place just given by `find`.
-    /// `follows` tells whether an entry comes after the new one.
+    /// `follows` tells whether an entry comes after the new one: by hash, and something else that
+    /// orders entries of equal hash.
     #[inline(never)]
     pub(crate) fn insert(&mut self, vacant: usize, entry: S, follows: impl Fn(&S) -> bool) {
+        if vacant == self.slots.len() {
+            // Exactly: to double the memory for a few slots of the tail would be waste.
+            self.slots.reserve_exact(TAIL);
+            self.slots.resize(vacant + TAIL, S::default());
+        }
         let mut at = vacant;
         while at > 0 && !self.slots[at - 1].is_vacant() && follows(&self.slots[at - 1]) {
             self.slots[at] = self.slots[at - 1];
@@ -150,33 +145,74 @@ impl<S: Slot> Ordered<S> {
         }
     }
 
-    /// Doubles the table, also when it is not full: for a tail that is.
-    #[cold]
-    pub(crate) fn grow(&mut self, hash: impl Fn(&S) -> u64) {
-        self.rebuild(self.homes * 2, hash);
-    }
-
     /// Moves the entries to a table with room for `entries`, in order, hence without a comparison.
+    #[cold]
     fn rebuild(&mut self, entries: usize, hash: impl Fn(&S) -> u64) {
-        let mut room = entries;
-        loop {
-            let mut bigger = Self::with_room(room);
-            if self.iter().all(|entry| bigger.append(*entry, hash(entry))) {
-                *self = bigger;
-                return;
-            }
-            room *= 2;
+        let mut bigger = Self::with_room(entries);
+        for &entry in self.iter() {
+            let Place::Vacant(at) = bigger.find(hash(&entry), |_| false) else {
+                continue;
+            };
+            bigger.insert(at, entry, |_| false);
+        }
+        *self = bigger;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ordered, Place, Slot};
+
+    #[derive(Clone, Copy, Default)]
+    struct Entry {
+        hash: u64,
+        number: u64,
+    }
+
+    impl Slot for Entry {
+        fn is_vacant(&self) -> bool {
+            self.number == 0
         }
     }
 
-    /// Puts an entry that comes after all others; false when the tail is full.
-    fn append(&mut self, entry: S, hash: u64) -> bool {
-        let home = self.home(hash);
-        let free = self.slots[home..].iter().position(S::is_vacant);
-        if let Some(step) = free {
-            self.slots[home + step] = entry;
-            self.used += 1;
+    /// Puts entries of these hashes into a table, which grows as it must.
+    fn filled(hashes: impl Iterator<Item = u64>) -> Ordered<Entry> {
+        let mut table = Ordered::default();
+        for (number, hash) in (1..).zip(hashes) {
+            table.reserve(1, |entry: &Entry| entry.hash);
+            let Place::Vacant(at) = table.find(hash, |entry| entry.number == number) else {
+                panic!("{number} is there already")
+            };
+            let new = (hash, number);
+            table.insert(at, Entry { hash, number }, |entry| {
+                (entry.hash, entry.number) > new
+            });
         }
-        free.is_some()
+        table
+    }
+
+    #[test]
+    fn slots_are_in_order_and_entries_are_found() {
+        for seed in [1, 0x9e37_79b9_7f4a_7c15] {
+            let hashes = (1..20_000u64).map(|number| number.wrapping_mul(seed));
+            let table = filled(hashes);
+            assert!(table
+                .iter()
+                .is_sorted_by_key(|entry| (entry.hash, entry.number)));
+            assert_eq!(table.iter().count(), table.len());
+            for wanted in table.iter() {
+                let found = table.find(wanted.hash, |entry| entry.number == wanted.number);
+                assert!(matches!(found, Place::Taken(_)));
+            }
+        }
+    }
+
+    #[test]
+    fn equal_hashes_take_time_not_memory() {
+        for hash in [0, u64::MAX / 2, u64::MAX] {
+            let table = filled(std::iter::repeat_n(hash, 2000));
+            assert!(table.iter().map(|entry| entry.number).eq(1..=2000));
+            assert!(table.memory_bytes() < 16 * 10_000);
+        }
     }
 }

@@ -1,4 +1,8 @@
 //! Counts of the pre-tokens that fit in a word.
+//!
+//! A key is in its home or some slots further on, at random, so a loop that stops where it finds
+//! it is mispredicted every few keys. Comparing the first four slots without a branch took the
+//! table from 11.4 to 7.4 ns per pre-token on 32 MiB of English (gpt2).
 
 use super::key::Key;
 use super::ordered::{Ordered, Place, Slot};
@@ -23,6 +27,10 @@ impl<K: Key> Entry<K> {
         self.key.hash()
     }
 }
+
+/// Slots compared at once: nearly all keys are within four of their home, and three or two
+/// measured slower.
+const WINDOW: usize = 4;
 
 /// The counts of one width of key.
 pub(crate) struct Words<K> {
@@ -57,7 +65,7 @@ impl<K: Key> Words<K> {
     pub(crate) fn get(&self, key: K) -> u64 {
         match self.entries.find(key.hash(), |entry| entry.key == key) {
             Place::Taken(at) => self.entries.slots()[at].count,
-            Place::Vacant(_) | Place::Full => 0,
+            Place::Vacant(_) => 0,
         }
     }
 
@@ -73,17 +81,19 @@ impl<K: Key> Words<K> {
         self.entries.reserve(more, Entry::hash);
     }
 
-    /// Adds to a key's count. Room must have been reserved; the sum must fit, which the table's
-    /// total proves.
+    /// Adds to a key's count. The sum must fit, which the table's total proves; room should have
+    /// been reserved.
     #[inline]
     pub(crate) fn add(&mut self, key: K, count: u64) {
         let home = self.entries.home(key.hash());
-        if let Some(window) = self.entries.window::<4>(home) {
-            let mut at = 4;
-            for step in (0..4).rev() {
-                at = if window[step].key == key { step } else { at };
+        if let Some(window) = self.entries.window::<WINDOW>(home) {
+            // How many slots come before the key's: no branch, hence no misprediction.
+            let (mut before, mut absent) = (0, 1);
+            for entry in window.iter() {
+                absent &= usize::from(entry.key != key);
+                before += absent;
             }
-            if let Some(entry) = window.get_mut(at) {
+            if let Some(entry) = window.get_mut(before) {
                 entry.count += count;
                 return;
             }
@@ -91,16 +101,16 @@ impl<K: Key> Words<K> {
         self.add_far(key, count);
     }
 
+    /// `add` for a key that is new, or far from home.
     #[inline(never)]
     fn add_far(&mut self, key: K, count: u64) {
         match self.entries.find(key.hash(), |entry| entry.key == key) {
             Place::Taken(at) => {
-                if let Some(entry) = self.entries.slot_mut(at) {
+                if let Some([entry]) = self.entries.window(at) {
                     entry.count += count;
                 }
             }
             Place::Vacant(at) => self.insert(at, key, count),
-            Place::Full => self.grow_and_add(key, count),
         }
     }
 
@@ -108,11 +118,5 @@ impl<K: Key> Words<K> {
         let place = (key.hash(), key);
         let follows = |entry: &Entry<K>| (entry.key.hash(), entry.key) > place;
         self.entries.insert(vacant, Entry { key, count }, follows);
-    }
-
-    #[cold]
-    fn grow_and_add(&mut self, key: K, count: u64) {
-        self.entries.grow(Entry::hash);
-        self.add(key, count);
     }
 }

@@ -1,0 +1,1 @@
+"""Tests of the compiled kernel, against the installed wheel."""

@@ -1,0 +1,160 @@
+"""The long loops: other threads run meanwhile, and a callback or a signal ends them."""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import threading
+import time
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bpefleet.kernel import Counts, InvalidUtf8, KernelError, KernelPanic, merge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SECONDS = 0.7
+"""How long the loops under test shall run at least: several intervals of the ticker."""
+
+
+class Stop(BaseException):
+    """Raised by a callback; no `Exception`, so that nothing catches it by accident."""
+
+
+@lru_cache(maxsize=1)
+def long_text() -> bytes:
+    """A text whose counting takes `SECONDS` or more."""
+    words = b" ".join(b"word%d" % number for number in range(200_000))
+    started = time.process_time()
+    Counts().count(words, "gpt2")
+    rate = len(words) / (time.process_time() - started)
+    # Counted the second time, words are known already, which is several times faster.
+    return words * (1 + int(SECONDS * 5 * rate / len(words)))
+
+
+@lru_cache(maxsize=1)
+def many_counts() -> Counts:
+    """Counts whose merging takes long."""
+    counts = Counts()
+    state = 1
+    for _ in range(400_000):
+        state = state * 6364136223846793005 % 2**64 + 1
+        counts.add(state.to_bytes(8, "little") + (state >> 7).to_bytes(9, "little"))
+    return counts
+
+
+def count_long_text(progress: Callable[[int], object] | None = None) -> None:
+    Counts().count(long_text(), "gpt2", progress=progress)
+
+
+def merge_many(progress: Callable[[int], object] | None = None) -> None:
+    merge(many_counts(), 1_000_000, progress=progress)
+
+
+LOOPS = pytest.mark.parametrize("loop", [count_long_text, merge_many])
+
+
+def test_progress_is_bytes_done() -> None:
+    done: list[int] = []
+    count_long_text(done.append)
+    assert len(done) >= 2
+    assert done == sorted(set(done))
+    assert 0 < done[0] < done[-1] <= len(long_text())
+
+
+@LOOPS
+def test_what_the_callback_raises_ends_the_loop(loop: Callable[..., None]) -> None:
+    calls = []
+
+    def stop(done: int) -> None:
+        calls.append(done)
+        raise Stop("enough")
+
+    with pytest.raises(Stop, match="enough"):
+        loop(stop)
+    assert len(calls) == 1
+
+
+@LOOPS
+def test_other_threads_run_meanwhile(loop: Callable[..., None]) -> None:
+    turns = 0
+    over = threading.Event()
+
+    def turn() -> None:
+        nonlocal turns
+        while not over.wait(0.001):
+            turns += 1
+
+    long_text(), many_counts()
+    thread = threading.Thread(target=turn)
+    thread.start()
+    try:
+        before = turns
+        with pytest.raises(Stop):
+            loop(_stop_after(SECONDS / 2))
+        during = turns - before
+    finally:
+        over.set()
+        thread.join()
+    # With the GIL held, it could only run within the callback: a few times at most.
+    assert during > 50
+
+
+def _stop_after(seconds: float) -> Callable[[int], None]:
+    end = time.monotonic() + seconds
+
+    def progress(_done: int) -> None:
+        if time.monotonic() > end:
+            raise Stop
+
+    return progress
+
+
+@LOOPS
+def test_control_c(loop: Callable[..., None]) -> None:
+    long_text(), many_counts()
+    main = threading.main_thread().ident
+    assert main is not None
+    timer = threading.Timer(0.15, signal.pthread_kill, (main, signal.SIGINT))
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer.start()
+    started = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            _then_wait(loop)
+        assert time.monotonic() - started < 5
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, handler)
+
+
+def _then_wait(loop: Callable[..., None]) -> None:
+    """Should the signal come too late, it shall not hit another test."""
+    loop()
+    time.sleep(10)
+
+
+def test_counts_in_use_refuse_a_second_user() -> None:
+    counts = Counts()
+
+    def touch(_done: int) -> None:
+        len(counts)
+
+    with pytest.raises(RuntimeError, match="borrowed"):
+        counts.count(long_text(), "gpt2", progress=touch)
+    assert len(counts) > 0
+
+
+def test_errors_cross_processes() -> None:
+    with pytest.raises(InvalidUtf8) as caught:
+        Counts().count(b"ab\xff", "gpt2")
+    error = pickle.loads(pickle.dumps(caught.value))  # noqa: S301
+    assert (type(error), error.offset, str(error)) == (InvalidUtf8, 2, str(caught.value))
+
+
+def test_no_error_passes_an_except_exception() -> None:
+    assert issubclass(KernelPanic, KernelError)
+    assert issubclass(KernelError, Exception)

@@ -1,0 +1,120 @@
+"""Payloads: they come back as they were, and nothing but a sound one is folded."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from bpefleet.kernel import FORMAT_VERSION, CountOverflow, Counts, KernelError, PayloadError
+
+DIGEST = bytes(range(32))
+
+
+def some_counts(seed: int, entries: int = 200) -> Counts:
+    choose = random.Random(seed)
+    counts = Counts()
+    for _ in range(entries):
+        counts.add(choose.randbytes(choose.randrange(1, 30)), choose.choice([1, 2, 100, 2**40]))
+    return counts
+
+
+def test_round_trip() -> None:
+    counts = some_counts(1)
+    payload = counts.encode(DIGEST)
+    back = Counts()
+    assert back.fold_payload(payload, DIGEST) == (counts.pretokens, len(counts))
+    assert back.items() == counts.items()
+    assert back.encode(DIGEST) == payload
+    assert Counts().fold_payload(Counts().encode(DIGEST), DIGEST) == (0, 0)
+
+
+@pytest.mark.parametrize("kind", [bytearray, memoryview])
+def test_any_buffer_is_folded(kind: type[bytearray | memoryview]) -> None:
+    counts = some_counts(2)
+    back = Counts()
+    back.fold_payload(kind(counts.encode(DIGEST)), DIGEST)
+    assert back.items() == counts.items()
+
+
+def test_the_order_of_arrival_leaves_no_trace() -> None:
+    payloads = [some_counts(seed).encode(DIGEST) for seed in range(5)]
+    forward, backward = Counts(), Counts()
+    for payload in payloads:
+        forward.fold_payload(payload, DIGEST)
+    for payload in reversed(payloads):
+        backward.fold_payload(payload, DIGEST)
+    assert forward.encode(DIGEST) == backward.encode(DIGEST)
+
+
+def test_info() -> None:
+    counts = some_counts(3)
+    payload = counts.encode(DIGEST)
+    info = Counts.payload_info(payload)
+    assert (info.version, info.digest) == (FORMAT_VERSION, DIGEST)
+    assert (info.pretokens, info.unique) == (counts.pretokens, len(counts))
+    assert 0 < info.raw_size < len(payload)
+
+
+def refused(payload: bytes) -> str:
+    """The text of the refusal; the destination must be as before."""
+    counts = some_counts(4, 10)
+    before = counts.items()
+    with pytest.raises(PayloadError) as caught:
+        counts.fold_payload(payload, DIGEST)
+    assert counts.items() == before
+    assert counts.pretokens == sum(count for _, count in before)
+    return str(caught.value)
+
+
+def test_damage_is_refused() -> None:
+    payload = some_counts(5, 20).encode(DIGEST)
+    for size in range(len(payload)):
+        refused(payload[:size])
+    for at in range(len(payload)):
+        flipped = bytearray(payload)
+        flipped[at] ^= 1 << at % 8
+        refused(bytes(flipped))
+        with pytest.raises(PayloadError):
+            Counts.payload_info(flipped)
+    assert "checksum" in refused(payload + b"\0")
+
+
+def test_refusals_name_the_reason() -> None:
+    payload = some_counts(6).encode(DIGEST)
+    newer = bytearray(payload)
+    newer[8] += 1
+    assert refused(bytes(newer)) == (
+        f"format version {FORMAT_VERSION + 1}, but this is version {FORMAT_VERSION}"
+    )
+    assert refused(b"something else") == "not a payload of counts"
+    assert "truncated" in refused(b"")
+    with pytest.raises(PayloadError, match=f"made for digest {DIGEST.hex()}, not {'00' * 32}"):
+        Counts().fold_payload(payload, bytes(32))
+
+
+def test_a_payload_may_be_too_large() -> None:
+    payload = some_counts(7).encode(DIGEST)
+    with pytest.raises(PayloadError, match=f"{len(payload)} bytes, but {len(payload) - 1} are"):
+        Counts().fold_payload(payload, DIGEST, max_bytes=len(payload) - 1)
+    Counts().fold_payload(payload, DIGEST, max_bytes=len(payload))
+
+
+@pytest.mark.parametrize("digest", [b"", bytes(31), bytes(33)])
+def test_a_digest_has_32_bytes(digest: bytes) -> None:
+    counts = some_counts(8)
+    with pytest.raises(ValueError, match="a digest has 32 bytes"):
+        counts.encode(digest)
+    with pytest.raises(ValueError, match="a digest has 32 bytes"):
+        counts.fold_payload(counts.encode(DIGEST), digest)
+
+
+def test_a_sum_that_does_not_fit_folds_nothing() -> None:
+    full = Counts()
+    full.add(b"a", 2**64 - 1)
+    more = Counts()
+    more.add(b"b")
+    with pytest.raises(CountOverflow) as caught:
+        full.fold_payload(more.encode(DIGEST), DIGEST)
+    assert isinstance(caught.value, KernelError)
+    assert full.items() == [(b"a", 2**64 - 1)]
