@@ -46,6 +46,7 @@ format: install ## Rewrite the sources in the project's style
 	cargo fmt --manifest-path kernel/Cargo.toml --all
 
 bench: install ## Measure every stage and the whole, side by side with the peers
+	$(BIN)/pip install --quiet -r benchmarks/requirements.txt
 	$(BIN)/python -m benchmarks
 
 clean: ## Remove what the targets made

@@ -58,7 +58,7 @@ class Settings:
         """An empty record for a part, with what is missing already said."""
         read = {c.name: {"bytes": c.size, "sha256": list(c.sha256)} for c in corpora}
         load, cores = os.getloadavg()[0], self.cores
-        busy = f"load average {load:.1f} on {cores} cores before this part: others disturb it"
+        busy = f"load average {load:.1f} on {cores} cores before this part: times may be disturbed"
         notes = [busy] if load > cores else []
         missing = [(name, "", why) for name, why in self.corpora.missing.items()]
         return Results(part, corpora=read, skipped=missing, notes=notes)

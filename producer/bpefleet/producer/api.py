@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -91,6 +90,8 @@ async def train_async(
 
     The run has a thread and a loop of its own, so that nothing it does blocks the caller's loop.
     """
+    import asyncio  # noqa: PLC0415  slow to import, and `train` must not wait for it
+
     return await asyncio.to_thread(
         train,
         sources,

@@ -5,7 +5,6 @@ split → enqueue → (Redis) → count → publish → (Redis) → fold → mer
 
 from __future__ import annotations
 
-import asyncio
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -63,7 +62,7 @@ def run(request: Request) -> RunResult:
     with Progress(show=resources.progress) as progress, ExitStack() as stack:
         files = find_files(request.sources, progress.warn)
         # The server and the workers start while the corpus is being split.
-        fleet = None if resources.in_process else stack.enter_context(Fleet(resources, progress))
+        fleet = None if resources.in_process else stack.enter_context(Fleet(resources))
         cutter = boundaries(resolve(options.pattern), options.special_tokens)
         total = sum(file.size for file in files)
         size = even_chunk_size(total, resources.chunk_size, resources.local_workers)
@@ -88,7 +87,7 @@ def resume(path: Path, resources: Resources) -> RunResult:
     directory.plan.check_files()
     resources = resources.checked()
     with Progress(show=resources.progress) as progress, ExitStack() as stack:
-        fleet = None if resources.in_process else stack.enter_context(Fleet(resources, progress))
+        fleet = None if resources.in_process else stack.enter_context(Fleet(resources))
         return _complete(directory, fleet, progress)
 
 
@@ -114,7 +113,10 @@ def _with_fleet(directory: RunDirectory, fleet: Fleet, progress: Progress) -> di
         start = time.perf_counter()
         ledger = Ledger(directory.counts, plan.digest)
         progress.start_counting(plan.total_bytes, ledger.totals.bytes_read)
-        failed = asyncio.run(fleet.count(plan, ledger))
+        # Only now: RQ, redis and asyncio are slow to import, and meanwhile the workers start.
+        from bpefleet.producer.count_there import count_there  # noqa: PLC0415
+
+        failed = count_there(plan, ledger, fleet, progress)
         if failed:
             raise_failed(directory, failed)
         ledger.compact()

@@ -1,0 +1,83 @@
+"""Counts through Redis: has the fleet's workers count every chunk, and folds what they find."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Final
+
+from bpefleet.producer.abandoned import requeue_abandoned
+from bpefleet.producer.enqueue import Enqueuer
+from bpefleet.producer.fold import Aggregator
+from bpefleet.shared.connect import connect, connect_async, redacted
+from bpefleet.shared.keys import QUEUE
+
+if TYPE_CHECKING:
+    from redis import Redis
+
+    from bpefleet.producer.fleet import Fleet
+    from bpefleet.producer.ledger import Ledger
+    from bpefleet.producer.plan import Plan
+    from bpefleet.producer.progress import Progress
+    from bpefleet.shared.messages import Failed
+
+_IDLE_SECONDS: Final = 2.0
+
+
+def count_there(plan: Plan, ledger: Ledger, fleet: Fleet, progress: Progress) -> dict[int, Failed]:
+    """Have all chunks that the ledger lacks counted and folded.
+
+    Returns:
+        The chunks that failed for good.
+
+    Raises:
+        NoWorkersError: The local workers ended unasked.
+        OutputError: The ledger cannot be written.
+    """
+    return asyncio.run(_count(plan, ledger, fleet, progress))
+
+
+async def _count(plan: Plan, ledger: Ledger, fleet: Fleet, progress: Progress) -> dict[int, Failed]:
+    with connect(fleet.url) as connection:
+        enqueuer = Enqueuer(connection, plan)
+        async with connect_async(fleet.url) as redis:
+            aggregator = Aggregator(
+                plan,
+                ledger,
+                redis=redis,
+                enqueuer=enqueuer,
+                progress=progress,
+                upkeep=Upkeep(fleet, connection),
+            )
+            await aggregator.run()
+        await asyncio.to_thread(enqueuer.forget_run)
+    return aggregator.failed
+
+
+class Upkeep:
+    """Looks after the workers between events; called in a thread."""
+
+    def __init__(self, fleet: Fleet, connection: Redis) -> None:
+        self._fleet = fleet
+        self._connection = connection
+        self._idle_since: float | None = None
+
+    def __call__(self) -> str | None:
+        """Queue abandoned jobs again, and say so if nobody has worked for a while.
+
+        Raises:
+            NoWorkersError: The local workers ended unasked.
+        """
+        if self._fleet.workers is not None:
+            self._fleet.workers.check()
+        requeue_abandoned(self._connection)
+        if self._connection.scard(f"rq:workers:{QUEUE}"):
+            self._idle_since = None
+            return None
+        now = time.monotonic()
+        if self._idle_since is None:
+            self._idle_since = now
+        if now - self._idle_since < _IDLE_SECONDS or self._fleet.workers is not None:
+            return None
+        url = redacted(self._fleet.url)
+        return f"no worker serves {url}; start one with: bpefleet worker --redis {url}"
