@@ -84,7 +84,7 @@ CASES: list[tuple[str, Arguments, ExitCode, str]] = [
         ExitCode.USAGE,
         "single byte",
     ),
-    ("size", lambda p: [p / "good.txt", *VOCAB, "--chunk-size", "lots"], ExitCode.USAGE, "32MiB"),
+    ("size", lambda p: [p / "good.txt", *VOCAB, "--chunk-size", "lots"], ExitCode.USAGE, "64MiB"),
     (
         "no redis",
         lambda p: [p / "good.txt", *VOCAB, "--redis", f"unix://{p}/nothing"],

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
-from bpefleet.kernel import segments
 from bpefleet.kernel._kernel import Counts
-from bpefleet.kernel.segments import SegmentEndError, count_segments, read
+from bpefleet.kernel.blocks import SegmentEndError, blocks, read
+from bpefleet.kernel.segments import _Regex, count_segments
 from bpefleet.shared.errors import InvalidTextError, SourceChangedError, SourceError, UsageError
 from bpefleet.shared.patterns import PATTERNS
 from bpefleet.worker.count import count_spec, demand_same_counting
@@ -44,7 +44,7 @@ def _counted(pretokens: Iterable[str]) -> bytes:
 def _regex_pieces(
     text: str, splits: Sequence[str], special_tokens: Sequence[str] = ()
 ) -> list[tuple[str, bool]]:
-    return list(segments._RegexScan(splits, special_tokens, "strict")._pieces(text))
+    return list(_Regex(splits, special_tokens, "strict")._pieces(text))
 
 
 def test_a_segment_is_its_bytes(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_short_reads_are_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_file_that_shrank_is_told(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"short")
-    with pytest.raises(SegmentEndError, match=r"a\.txt ends at byte 5, before byte 9"):
+    with pytest.raises(SegmentEndError, match=r"a\.txt ends at byte 5, before 9"):
         read(Range(str(path), 0, 9))
     with pytest.raises(SourceChangedError, match=r"a\.txt ends at byte 5"):
         count_spec(make_spec((path, 0, 9)))
@@ -155,3 +155,35 @@ def test_another_way_of_counting_is_refused(tmp_path: Path) -> None:
     other = type(spec)(spec.segments, spec.pattern, spec.special_tokens, "replace", spec.digest)
     with pytest.raises(UsageError, match="differently"):
         demand_same_counting(other)
+
+
+@given(
+    text=st.lists(st.sampled_from(["a", "b c", "é", " ", "\n", "<a b>", "<x>", "1 z"])).map(
+        "".join
+    ),
+    size=st.integers(1, 40),
+    pattern=st.sampled_from(["gpt2", "cl100k", "o200k"]),
+)
+def test_blocks_are_the_segment_and_count_the_same(
+    tmp_path_factory: pytest.TempPathFactory, text: str, size: int, pattern: str
+) -> None:
+    path = tmp_path_factory.mktemp("blocks") / "text"
+    path.write_text(text)
+    special, end = ["<a b>", "<x>"], len(text.encode())
+    whole, apart = Counts(), Counts()
+    whole.count(text.encode(), pattern, special)
+    at = 0
+    for offset, block in blocks(Range(str(path), 0, end), special, size):
+        assert offset == at
+        at += len(block)
+        apart.count(block, pattern, special)
+    assert at == end
+    assert apart.items() == whole.items()
+
+
+def test_long_text_comes_in_blocks_of_the_size_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "text"
+    path.write_bytes(b"word " * 4000)
+    found = [len(block) for _, block in blocks(Range(str(path), 5, 20_000), [], 8192)]
+    assert len(found) == 3
+    assert max(found) <= 8192

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bpefleet.kernel.segments import count_segments
 from bpefleet.producer.ledger import Totals
-from bpefleet.producer.stages import peak_rss
+from bpefleet.shared.memory import peak_rss
 from bpefleet.shared.patterns import resolve
 from bpefleet.shared.reading import source_errors
 

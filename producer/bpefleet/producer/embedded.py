@@ -16,13 +16,10 @@ import tempfile
 import time
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 from urllib.parse import quote
 
 from bpefleet.shared.errors import QueueError
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 _START_DEADLINE: Final = 10.0
 _STOP_DEADLINE: Final = 10.0
@@ -84,12 +81,7 @@ class EmbeddedServer:
         self.url = f"unix://{quote(str(address))}"
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop the server."""
         self.stop()
 

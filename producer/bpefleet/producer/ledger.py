@@ -11,6 +11,7 @@ opening removes them unread. So no instant loses a chunk or counts one twice.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +23,7 @@ from bpefleet.shared.errors import OutputError
 from bpefleet.shared.messages import Counted, Message, MessageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 FOLDED: Final = "folded.counts"
@@ -86,18 +88,18 @@ class Ledger:
         self._parts: list[Path] = []
         remove_temporary(folder)
         if (folder / FOLDED).exists():
-            facts, payload = _read(folder / FOLDED)
-            self._fold(folder / FOLDED, payload)
-            self.chunks.update(facts["chunks"])
-            self.totals = Totals.from_json(facts["totals"])
+            with _reading(folder / FOLDED) as (facts, payload):
+                self.counts.fold_payload(payload, self._digest)
+                self.chunks.update(facts["chunks"])
+                self.totals = Totals.from_json(facts["totals"])
         for part in sorted(folder.glob("part-*.counts")):
             chunk = int(part.stem.removeprefix("part-"))
             if chunk in self.chunks:
                 part.unlink()
                 continue
-            facts, payload = _read(part)
-            self._fold(part, payload)
-            self._note(chunk, Counted.from_json(facts), part)
+            with _reading(part) as (facts, payload):
+                self.counts.fold_payload(payload, self._digest)
+                self._note(chunk, Counted.from_json(facts), part)
 
     def add(self, chunk: int, counted: Counted, payload: bytes) -> bool:
         """Fold one chunk, on disk first. False if it was folded before.
@@ -141,26 +143,17 @@ class Ledger:
         self.totals = self.totals.plus(counted)
         self._parts.append(part)
 
-    def _fold(self, path: Path, payload: bytes) -> None:
-        try:
-            self.counts.fold_payload(payload, self._digest)
-        except PayloadError as error:
-            raise _damaged(path, error) from error
 
-
-def _read(path: Path) -> tuple[dict[str, Any], bytes]:
+@contextmanager
+def _reading(path: Path) -> Iterator[tuple[dict[str, Any], bytes]]:
+    """Read a file of the ledger, and say of any error in using it that the file is damaged."""
     try:
         line, _, payload = path.read_bytes().partition(b"\n")
-        facts = orjson.loads(line)
+        yield orjson.loads(line), payload
     except OSError as error:
         raise OutputError(f"{path} cannot be read: {error.strerror}") from error
-    except (orjson.JSONDecodeError, MessageError) as error:
-        raise _damaged(path, error) from error
-    return facts, payload
-
-
-def _damaged(path: Path, error: Exception) -> OutputError:
-    return OutputError(
-        f"{path} is damaged: {error}",
-        hint="remove that file: its chunks are counted again on resume",
-    )
+    except (PayloadError, MessageError, ValueError, KeyError, TypeError) as error:
+        raise OutputError(
+            f"{path} is damaged: {error}",
+            hint="remove that file: its chunks are counted again on resume",
+        ) from error

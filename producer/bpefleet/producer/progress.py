@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from tqdm import tqdm
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 logger = logging.getLogger("bpefleet")
 
@@ -24,20 +21,8 @@ class Progress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._close()
-
-    def say(self, text: str) -> None:
-        """Tell the person something, above the bar."""
-        if self._show:
-            tqdm.write(text, file=sys.stderr)
-        else:
-            logger.info(text)
 
     def warn(self, text: str) -> None:
         """Tell the person that something is not as they may think."""

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import resource
-import sys
 import time
-from typing import Final
 
-_UNIT: Final = 1 if sys.platform == "darwin" else 1024
+from bpefleet.shared.memory import peak_rss
 
 
 def stage(start: float) -> dict[str, float | int]:
     """Seconds since `start` (of `time.perf_counter`), and this process's peak memory in bytes."""
     return {"seconds": round(time.perf_counter() - start, 6), "peak_rss": peak_rss()}
-
-
-def peak_rss() -> int:
-    """The peak resident memory of this process, bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _UNIT

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import resource
 import secrets
-import sys
 import time
 from typing import TYPE_CHECKING
 
 from bpefleet.shared import keys
+from bpefleet.shared.memory import peak_rss
 from bpefleet.shared.messages import Counted
 
 if TYPE_CHECKING:
@@ -53,12 +52,6 @@ def publish(
         replaced=tally.replaced,
         unmatched=tally.unmatched,
         seconds=time.perf_counter() - started,
-        peak_rss=_peak_rss(),
+        peak_rss=peak_rss(),
         worker=job.worker_name or "",
     )
-
-
-def _peak_rss() -> int:
-    """Bytes of this process's peak resident memory; macOS counts in bytes, others in KiB."""
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

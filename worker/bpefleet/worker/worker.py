@@ -10,7 +10,6 @@ import os
 import secrets
 import signal
 import socket
-import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from rq import Worker, worker_registration
@@ -18,6 +17,7 @@ from rq import Worker, worker_registration
 from bpefleet.shared import keys
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.jobs import HEARTBEAT, LOST_AFTER, FleetJob
+from bpefleet.shared.memory import peak_of
 from bpefleet.shared.messages import Failed
 from bpefleet.shared.serializer import JsonSerializer, install
 from bpefleet.worker.lifeline import die_with
@@ -126,15 +126,9 @@ def _explain_death(retpid: int | None, status: int | None, rusage: struct_rusage
     if code == -signal.SIGKILL:
         text = (
             f"the work-horse was killed (SIGKILL), most likely for want of memory: "
-            f"it had {_peak_bytes(rusage) / 2**20:.0f} MiB at its peak\n"
+            f"it had {peak_of(rusage) / 2**20 if rusage else 0:.0f} MiB at its peak\n"
             f"hint: use smaller chunks, or fewer workers on that machine"
         )
         return Failed(kind="OutOfMemory", error=text, traceback="")
     how = f"signal {-code}" if code < 0 else f"exit code {code}"
     return Failed(kind="WorkHorseDied", error=f"the work-horse died: {how}", traceback="")
-
-
-def _peak_bytes(rusage: struct_rusage | None) -> int:
-    if rusage is None:
-        return 0
-    return rusage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)

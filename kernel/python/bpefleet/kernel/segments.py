@@ -7,43 +7,25 @@ knowing this package: `OSError` (with the file's name), `SegmentEndError`, `Segm
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal
 
 import regex
 
 from bpefleet.kernel._kernel import UNICODE_VERSION, Counts, InvalidUtf8
+from bpefleet.kernel.blocks import blocks, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from bpefleet.kernel.blocks import Segment
+
 _REPLACEMENT: Final = "\ufffd"
-
-
-class SegmentEndError(EOFError):
-    """A file ends before its segment does."""
 
 
 class SegmentTextError(UnicodeError):
     """A segment holds bytes that are not UTF-8; the text has the file and the byte offset in it."""
-
-
-class Segment(Protocol):
-    """A byte range `[start, end)` of a file, scanned as a text of its own."""
-
-    @property
-    def path(self) -> str:
-        """The file."""
-
-    @property
-    def start(self) -> int:
-        """The first byte."""
-
-    @property
-    def end(self) -> int:
-        """The byte after the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,59 +72,46 @@ def count_segments(
         SegmentTextError: Invalid UTF-8, when `errors` is `strict`.
     """
     counts = Counts()
-    policy: Literal["strict", "replace"] = "replace" if errors == "replace" else "strict"
-    scan = None if native else _RegexScan(splits, special_tokens, errors)
+    count = (
+        _Native(native, special_tokens, errors)
+        if native
+        else _Regex(splits, special_tokens, errors)
+    )
     bytes_read = replaced = unmatched = 0
     for segment in segments:
-        data = read(segment)
-        bytes_read += len(data)
-        try:
-            if native:
-                replaced += counts.count(data, native, special_tokens, errors=policy)
-            elif scan:
-                found = scan.count(data, counts)
-                replaced += found[0]
-                unmatched += found[1]
-        except InvalidUtf8 as error:
-            raise _text_error(segment, error.offset) from None
-        except UnicodeDecodeError as error:
-            raise _text_error(segment, error.start) from None
+        found = count(segment, counts)
+        bytes_read += segment.end - segment.start
+        replaced += found[0]
+        unmatched += found[1]
     return counts, Tally(bytes_read, replaced, unmatched)
 
 
-def read(segment: Segment) -> bytes:
-    """The bytes of a segment.
+class _Native:
+    """Counts by a scanner of the kernel."""
 
-    Raises:
-        OSError: The file is missing or unreadable; `filename` is set.
-        SegmentEndError: The file is shorter than `segment.end`.
-    """
-    file = os.open(segment.path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return b"".join(_pieces(file, segment))
-    except OSError as error:
-        error.filename = segment.path  # reading by number, the system does not know the name
-        raise
-    finally:
-        os.close(file)
+    def __init__(self, pattern: str, special_tokens: Sequence[str], errors: str) -> None:
+        self._pattern = pattern
+        self._special_tokens = special_tokens
+        self._errors: Literal["strict", "replace"] = "replace" if errors == "replace" else "strict"
 
-
-def _pieces(file: int, segment: Segment) -> Iterator[bytes]:
-    """One read gives at most 2 GiB, and a network file system may give less than asked for."""
-    at = segment.start
-    while at < segment.end:
-        piece = os.pread(file, segment.end - at, at)
-        if not piece:
-            raise SegmentEndError(f"{segment.path} ends at byte {at}, before byte {segment.end}")
-        yield piece
-        at += len(piece)
+    def __call__(self, segment: Segment, counts: Counts) -> tuple[int, int]:
+        """Add the pre-tokens of a segment to `counts`; replaced sequences, unmatched bytes."""
+        replaced = 0
+        for offset, block in blocks(segment, self._special_tokens):
+            try:
+                replaced += counts.count(
+                    block, self._pattern, self._special_tokens, errors=self._errors
+                )
+            except InvalidUtf8 as error:
+                raise _text_error(segment, offset + error.offset) from None
+        return replaced, 0
 
 
 def _text_error(segment: Segment, offset: int) -> SegmentTextError:
     return SegmentTextError(f"{segment.path} is not UTF-8 at byte {segment.start + offset}")
 
 
-class _RegexScan:
+class _Regex:
     """Counts by the `regex` package, for rules that have no native scanner."""
 
     def __init__(self, splits: Sequence[str], special_tokens: Sequence[str], errors: str) -> None:
@@ -152,9 +121,13 @@ class _RegexScan:
         self._special = regex.compile(either) if either else None
         self._errors = errors
 
-    def count(self, data: bytes, counts: Counts) -> tuple[int, int]:
-        """Add the pre-tokens of `data` to `counts`; replaced sequences, unmatched bytes."""
-        text = data.decode("utf-8", self._errors)
+    def __call__(self, segment: Segment, counts: Counts) -> tuple[int, int]:
+        """Add the pre-tokens of a segment to `counts`; replaced sequences, unmatched bytes."""
+        data = read(segment)
+        try:
+            text = data.decode("utf-8", self._errors)
+        except UnicodeDecodeError as error:
+            raise _text_error(segment, error.start) from None
         replaced = 0
         if self._errors != "strict":
             # U+FFFD that the text itself holds always decodes to itself.
