@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
 
 from bpefleet.producer import train, train_async
-from bpefleet.shared.errors import OutputError, UsageError
+from bpefleet.producer.embedded import EmbeddedServer
+from bpefleet.shared import connect
+from bpefleet.shared.errors import OutputError, QueueError, UsageError
 from bpefleet.shared.tokenizer import Tokenizer
+from tests.eventually import eventually
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,3 +76,16 @@ def test_max_token_length_and_min_frequency_hold(corpus: Path, tmp_path: Path) -
     assert max(len(a + b) for a, b in result.tokenizer.merges) == 3
     assert result.tokenizer.merges
     assert (b"w", b"i") in result.tokenizer.merges
+
+
+def test_a_redis_that_stays_away_ends_the_run_with_an_error(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connect, "_RETRIES", 1)
+    with EmbeddedServer() as server, ThreadPoolExecutor() as pool:
+        run = pool.submit(train, corpus, vocab_size=270, out=tmp_path / "run", redis=server.url)
+        with connect.connect(server.url) as connection:
+            eventually(lambda: connection.llen("rq:queue:bpefleet"))
+        server.stop()
+        with pytest.raises(QueueError, match="failed in the middle of the run"):
+            run.result(timeout=30)

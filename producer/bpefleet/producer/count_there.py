@@ -6,10 +6,13 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Final
 
+from redis.exceptions import RedisError
+
 from bpefleet.producer.abandoned import requeue_abandoned
 from bpefleet.producer.enqueue import Enqueuer
 from bpefleet.producer.fold import Aggregator
 from bpefleet.shared.connect import connect, connect_async, redacted
+from bpefleet.shared.errors import QueueError
 from bpefleet.shared.keys import QUEUE
 
 if TYPE_CHECKING:
@@ -31,10 +34,17 @@ def count_there(plan: Plan, ledger: Ledger, fleet: Fleet, progress: Progress) ->
         The chunks that failed for good.
 
     Raises:
+        QueueError: Redis is lost, for longer than the connections wait, or is full.
         NoWorkersError: The local workers ended unasked.
         OutputError: The ledger cannot be written.
     """
-    return asyncio.run(_count(plan, ledger, fleet, progress))
+    try:
+        return asyncio.run(_count(plan, ledger, fleet, progress))
+    except RedisError as error:
+        raise QueueError(
+            f"Redis at {redacted(fleet.url)} failed in the middle of the run: {error}",
+            hint="see to it that Redis runs and has room",
+        ) from error
 
 
 async def _count(plan: Plan, ledger: Ledger, fleet: Fleet, progress: Progress) -> dict[int, Failed]:
