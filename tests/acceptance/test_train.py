@@ -91,6 +91,24 @@ def test_a_redis_without_workers_is_said_and_then_served(
     assert artifacts(out) == expected
 
 
+def test_a_run_stopped_without_server_keeps_what_it_counted(corpus: Path, tmp_path: Path) -> None:
+    out, long = tmp_path / "run", tmp_path / "long.txt"
+    long.write_bytes(corpus.read_bytes() * 60)
+    arguments = ("--pattern", r"\w+|\s+|.", "--vocab-size", "1000", "--chunk-size", "100kB")
+    run = start("train", long, *arguments, "-o", out, "--workers", "0")
+    eventually((out / COUNTS).exists, 30)
+    assert run.stderr is not None
+    while "unique" not in run.stderr.read(40):
+        assert run.poll() is None
+    run.send_signal(signal.SIGINT)
+    _, stderr = run.communicate(timeout=30)
+    assert run.returncode == 130, stderr
+    assert f"bpefleet resume {out}" in stderr
+    resumed = bpefleet("resume", out, "--workers", 0)
+    assert resumed.returncode == 0, resumed.stderr
+    assert (out / MANIFEST).exists()
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_run_leaves_no_process_and_resumes(
     corpus: Path, expected: dict[str, bytes], tmp_path: Path, number: signal.Signals

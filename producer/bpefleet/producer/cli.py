@@ -236,5 +236,5 @@ def main() -> None:
         error.show()
         sys.exit(ExitCode.USAGE)
     except (KeyboardInterrupt, click.Abort):
-        click.echo("error: stopped before anything was counted", err=True)
+        click.echo("error: stopped", err=True)
         sys.exit(InterruptedRunError.exit_code)

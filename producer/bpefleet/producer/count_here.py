@@ -20,13 +20,23 @@ if TYPE_CHECKING:
 def count_here(plan: Plan, ledger: Ledger, progress: Progress) -> None:
     """Count every chunk that the ledger lacks, one after the other.
 
-    Chunks are kept in memory and written as one file at the end: what a crash loses is counted
-    again on resume.
+    Chunks are kept in memory and written as one file, at the end or when stopped: what a crash
+    loses is counted again on resume.
 
     Raises:
         SourceError: A file is missing, unreadable, shorter than planned, or not UTF-8.
         OutputError: The counts cannot be written.
     """
+    try:
+        _count(plan, ledger, progress)
+    except KeyboardInterrupt:
+        if ledger.chunks:
+            ledger.compact()
+        raise
+    ledger.compact()
+
+
+def _count(plan: Plan, ledger: Ledger, progress: Progress) -> None:
     pattern = resolve(plan.options.pattern)
     for chunk in range(len(plan.chunks)):
         if chunk in ledger.chunks:
@@ -50,4 +60,3 @@ def count_here(plan: Plan, ledger: Ledger, progress: Progress) -> None:
         )
         ledger.absorb(chunk, counts, totals)
         progress.counted(ledger.totals.bytes_read, f"{len(ledger.counts):,} unique")
-    ledger.compact()
