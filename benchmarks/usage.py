@@ -122,11 +122,18 @@ def descendants(pid: int) -> list[int]:
     found: list[int] = []
     queue = [pid]
     while queue:
-        for children in Path(f"/proc/{queue.pop()}/task").glob("*/children"):
+        for children in _threads(queue.pop()):
             with suppress(OSError):  # it may end at any time
                 queue += (born := [int(child) for child in children.read_text("ascii").split()])
                 found += born
     return found
+
+
+def _threads(pid: int) -> list[Path]:
+    """The files that list the children of a process's threads; none if it has ended."""
+    with suppress(OSError):
+        return list(Path(f"/proc/{pid}/task").glob("*/children"))
+    return []
 
 
 def _memory(pid: int) -> tuple[int, int]:
