@@ -24,6 +24,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "good.txt").write_text("hello hello world\n" * 50)
     (tmp_path / "empty.txt").touch()
     (tmp_path / "latin1.txt").write_bytes(b"fine text\n" * 10 + "caf\xe9\n".encode("latin-1"))
+    (tmp_path / "single.txt").write_text("<|endoftext|>a<|endoftext|>b\n")
     (tmp_path / "binary").mkdir()
     (tmp_path / "binary" / "x").write_bytes(b"\0")
     (tmp_path / "taken").mkdir()
@@ -41,6 +42,12 @@ CASES: list[tuple[str, Arguments, ExitCode, str]] = [
         lambda p: [p / "good.txt", "--vocab-size", "9000"],
         ExitCode.SOURCE,
         "use --vocab-size 267 or more text",
+    ),
+    (
+        "no pair",
+        lambda p: [p / "single.txt", *VOCAB],
+        ExitCode.SOURCE,
+        "hint: it takes more text",
     ),
     (
         "utf-8",

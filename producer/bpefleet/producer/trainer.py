@@ -94,10 +94,11 @@ def _merge(counts: Counts, options: Options, progress: Callable[[int], object]) 
 def _exhausted(made: int, options: Options) -> ExhaustedError:
     most = BYTES + made + len(options.special_tokens)
     above = f" that occur {options.min_frequency} times" if options.min_frequency > 1 else ""
+    remedy = f"use --vocab-size {most} or more text" if made else "it takes more text"
     return ExhaustedError(
         f"the corpus holds {made} merges{above}, the vocabulary of {options.vocab_size} has room "
         f"for {options.merges}",
-        hint=f"use --vocab-size {most} or more text, or accept it with --allow-fewer-merges",
+        hint=f"{remedy}, or accept it with --allow-fewer-merges",
     )
 
 
