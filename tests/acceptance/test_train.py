@@ -37,7 +37,9 @@ def expected(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     return artifacts(out)
 
 
-@pytest.mark.parametrize(("workers", "chunk_size"), [(1, "7kB"), (2, "32MiB"), (3, "20kB"), (4, "3kB")])
+@pytest.mark.parametrize(
+    ("workers", "chunk_size"), [(1, "7kB"), (2, "32MiB"), (3, "20kB"), (4, "3kB")]
+)
 def test_workers_and_chunks_do_not_change_the_artifacts(
     corpus: Path, expected: dict[str, bytes], tmp_path: Path, workers: int, chunk_size: str
 ) -> None:
