@@ -14,8 +14,8 @@ from bpefleet.shared.patterns import resolve
 
 DEFAULT_SPECIAL_TOKENS: Final = ("<|endoftext|>",)
 DEFAULT_CHUNK_SIZE: Final = 64 * 1024 * 1024
-"""Bytes. A job costs about as much CPU as counting 5 MB; its memory does not grow with the chunk
-where the kernel scans. Measured at 400 MB: 6 % less CPU than 32 MiB, 128 MiB gains as much again.
+"""Bytes. Beside its counting a job costs some 40 ms of CPU; its memory does not grow with the chunk
+where the kernel scans. Measured at 400 MB: 8 % less CPU than with 32 MiB; 128 MiB saves 6 % more.
 """
 MIN_CHUNK_SIZE: Final = 1
 BYTES: Final = 256
