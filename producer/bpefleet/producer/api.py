@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from bpefleet.producer.options import (
-    DEFAULT_CHUNK_SIZE,
     DEFAULT_SPECIAL_TOKENS,
     Options,
     Request,
@@ -33,7 +32,7 @@ def train(
     tie_break: str = "lexmax",
     min_frequency: int = 0,
     max_token_length: int | None = None,
-    chunk_size: int = DEFAULT_CHUNK_SIZE,
+    chunk_size: int | None = None,
     errors: str = "strict",
     allow_fewer_merges: bool = False,
     export: Iterable[str] = (),
@@ -54,7 +53,7 @@ def train(
         tie_break: Among pairs of equal count: `lexmax`, `rawid`, `hf` or `lexmin`.
         min_frequency: Pairs that occur less often are not merged.
         max_token_length: Bytes of the longest token allowed.
-        chunk_size: Bytes of text in one counting job, about.
+        chunk_size: Bytes of text in one counting job, about; None: what suits the pattern.
         errors: `strict` or `replace`, for bytes that are not UTF-8.
         allow_fewer_merges: Accept a corpus that holds too few merges for the vocabulary.
         export: Further artifacts: `pickle`.

@@ -127,8 +127,7 @@ def cli() -> None:
 @click.option(
     "--chunk-size",
     type=Size(),
-    default="64MiB",
-    show_default=True,
+    show_default="128MiB, or 16MiB with a regex",
     metavar="SIZE",
     help="Text in one counting job, at most about. A worker needs some 25 MB beside its Python, "
     "or with a regex of your own the chunk several times over.",

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from bpefleet.producer.embedded import EmbeddedServer
 from bpefleet.producer.local_workers import LocalWorkers
+from bpefleet.shared.keys import QUEUE
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from bpefleet.producer.options import Resources
+
+_LIKELY_SIZE: Final = 4
+"""Workers to reckon with where none serves yet."""
 
 
 class Fleet:
@@ -51,6 +55,16 @@ class Fleet:
         trace: TracebackType | None,
     ) -> None:
         self._stack.__exit__(kind, error, trace)
+
+    @property
+    def size(self) -> int:
+        """How many workers there are to divide the corpus between: its own, or those that serve."""
+        if local := self._resources.local_workers:
+            return local
+        from bpefleet.shared.connect import connect  # noqa: PLC0415  slow to import, see `run`
+
+        with connect(self.url) as connection:
+            return int(connection.scard(f"rq:workers:{QUEUE}")) or _LIKELY_SIZE
 
     def stop(self) -> None:
         """Stop what this run started: the merge stage wants the cores and the memory."""

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 FOLDED: Final = "folded.counts"
 COMPACT_AT: Final = 64
 """Parts that are folded into one file."""
+FEW_PARTS: Final = 4
+"""Parts that are read again sooner than they are written as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,11 @@ class Ledger:
         self.counts.fold(counts)
         self.chunks.add(chunk)
         self.totals = self.totals.plus(totals)
+
+    def settle(self) -> None:
+        """Leave the counts as the next reader wants them: many parts in one file."""
+        if len(self._parts) > FEW_PARTS:
+            self.compact()
 
     def compact(self) -> None:
         """Put all counts into one file and remove the parts."""

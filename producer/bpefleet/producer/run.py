@@ -59,17 +59,19 @@ def run(request: Request) -> RunResult:
     """
     options, resources = request.options.checked(), request.resources.checked()
     check_free(request.out)
+    begun = time.perf_counter()
     with Progress(show=resources.progress) as progress, ExitStack() as stack:
         files = find_files(request.sources, progress.warn)
         # The server and the workers start while the corpus is being split.
         fleet = None if resources.in_process else stack.enter_context(Fleet(resources))
         cutter = boundaries(resolve(options.pattern), options.special_tokens)
         total = sum(file.size for file in files)
-        size = even_chunk_size(total, resources.chunk_size, resources.local_workers)
+        size = resources.chunk_size_for(options.pattern)
+        size = even_chunk_size(total, size, fleet.size if fleet else 1)
         chunks = list(split(files, cutter, size, progress.warn))
         directory = RunDirectory.create(request.out, Plan.make(options, files, chunks))
         try:
-            return _complete(directory, fleet, progress)
+            return _complete(directory, fleet, progress, begun)
         except BpefleetError:
             directory.discard_if_empty()
             raise
@@ -86,17 +88,20 @@ def resume(path: Path, resources: Resources) -> RunResult:
         raise OutputError(f"{path} is finished", hint="choose another directory for a new run")
     directory.plan.check_files()
     resources = resources.checked()
+    begun = time.perf_counter()
     with Progress(show=resources.progress) as progress, ExitStack() as stack:
         fleet = None if resources.in_process else stack.enter_context(Fleet(resources))
-        return _complete(directory, fleet, progress)
+        return _complete(directory, fleet, progress, begun)
 
 
-def _complete(directory: RunDirectory, fleet: Fleet | None, progress: Progress) -> RunResult:
+def _complete(
+    directory: RunDirectory, fleet: Fleet | None, progress: Progress, begun: float
+) -> RunResult:
     try:
         if fleet is None:
-            manifest = _in_process(directory, progress)
+            manifest = _in_process(directory, progress, begun)
         else:
-            manifest = _with_fleet(directory, fleet, progress)
+            manifest = _with_fleet(directory, fleet, progress, begun)
     except KeyboardInterrupt:
         raise InterruptedRunError("stopped", hint=kept(directory)) from None
     except (OutputError, QueueError) as error:
@@ -107,20 +112,23 @@ def _complete(directory: RunDirectory, fleet: Fleet | None, progress: Progress) 
     return RunResult(directory.path, manifest)
 
 
-def _with_fleet(directory: RunDirectory, fleet: Fleet, progress: Progress) -> dict[str, Any]:
+def _with_fleet(
+    directory: RunDirectory, fleet: Fleet, progress: Progress, begun: float
+) -> dict[str, Any]:
     plan = directory.plan
     with TrainerProcess(directory.path) as trainer:
-        start = time.perf_counter()
         ledger = Ledger(directory.counts, plan.digest)
         progress.start_counting(plan.total_bytes, ledger.totals.bytes_read)
         # Only now: RQ, redis and asyncio are slow to import, and meanwhile the workers start.
         from bpefleet.producer.count_there import count_there  # noqa: PLC0415
 
+        stages = {"plan": stage(begun)}
+        start = time.perf_counter()
         failed = count_there(plan, ledger, fleet, progress)
         if failed:
             raise_failed(directory, failed)
-        ledger.compact()
-        stages = {"count": stage(start) | {"worker_seconds": ledger.totals.seconds}}
+        ledger.settle()
+        stages["count"] = stage(start) | {"worker_seconds": ledger.totals.seconds}
         # The trainer reads the counts from disk; two copies in memory serve nobody.
         del ledger
         fleet.stop()
@@ -128,12 +136,13 @@ def _with_fleet(directory: RunDirectory, fleet: Fleet, progress: Progress) -> di
         return trainer.train(stages, progress)
 
 
-def _in_process(directory: RunDirectory, progress: Progress) -> dict[str, Any]:
+def _in_process(directory: RunDirectory, progress: Progress, begun: float) -> dict[str, Any]:
     plan = directory.plan
-    start = time.perf_counter()
     ledger = Ledger(directory.counts, plan.digest)
     progress.start_counting(plan.total_bytes, ledger.totals.bytes_read)
+    stages = {"plan": stage(begun)}
+    start = time.perf_counter()
     count_here(plan, ledger, progress)
-    stages = {"count": stage(start)}
+    stages["count"] = stage(start)
     progress.start_merging(plan.options.merges)
     return train_tokenizer(directory, ledger.counts, ledger.totals, stages, progress.merged)

@@ -1,0 +1,49 @@
+"""Runs a command beside workers that are up already: `python -m benchmarks.fleet WORKERS COMMAND…`.
+
+The command gets `--redis URL` at its end. Server and workers end with it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from bpefleet.producer.embedded import EmbeddedServer
+from bpefleet.shared.connect import connect
+from bpefleet.shared.keys import QUEUE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PATIENCE: Final = 30.0
+
+
+@contextmanager
+def fleet(workers: int) -> Iterator[str]:
+    """A server and workers that wait for work; its URL.
+
+    Raises:
+        TimeoutError: The workers do not start.
+    """
+    with EmbeddedServer() as server, connect(server.url) as connection:
+        command = [sys.executable, "-m", "bpefleet.worker", "-q", "-n", str(workers)]
+        pool = subprocess.Popen([*command, "--redis", server.url])
+        try:
+            deadline = time.monotonic() + _PATIENCE
+            while connection.scard(f"rq:workers:{QUEUE}") < workers:
+                if time.monotonic() > deadline:
+                    raise TimeoutError("the workers do not start")
+                time.sleep(0.02)
+            yield server.url
+        finally:
+            pool.terminate()
+            pool.wait()
+
+
+if __name__ == "__main__":
+    with fleet(int(sys.argv[1])) as url:
+        code = subprocess.run([*sys.argv[2:], "--redis", url], check=False).returncode
+    sys.exit(code)
