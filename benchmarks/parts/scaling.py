@@ -98,4 +98,5 @@ def _together(corpus: Corpus, settings: Settings, processes: int) -> float:
         codes = [child.wait() for child in children]
         if any(codes):
             raise ChildProcessError("counting failed")
-        return max(json.loads(r.read_text("utf-8"))["laps"]["count"]["wall"] for r in results)
+        laps = [json.loads(result.read_text("utf-8"))["laps"]["count"] for result in results]
+        return max(float(lap["wall"]) for lap in laps)

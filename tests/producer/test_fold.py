@@ -18,6 +18,9 @@ import pytest
 from blockbuster import blockbuster_ctx
 
 from bpefleet.kernel import Counts
+from bpefleet.producer.attempts import Journal, read_attempts
+from bpefleet.producer.chunks import RETRIES
+from bpefleet.producer.directory import RunDirectory
 from bpefleet.producer.enqueue import Enqueuer
 from bpefleet.producer.fold import Aggregator
 from bpefleet.producer.ledger import Ledger
@@ -25,6 +28,8 @@ from bpefleet.producer.options import Options
 from bpefleet.producer.plan import Plan
 from bpefleet.producer.progress import Progress
 from bpefleet.producer.sources import SourceFile
+from bpefleet.producer.stop import Stop
+from bpefleet.producer.watch import Watch
 from bpefleet.shared.connect import connect, connect_async
 from bpefleet.shared.keys import QUEUE, events_key, payload_key, run_and_chunk
 from bpefleet.shared.messages import Counted, Failed, Segment
@@ -54,7 +59,9 @@ class Desk:
         key = payload_key(self.plan.run, chunk, random.randbytes(4).hex())
         await self.redis.set(key, payload)
         digest = hashlib.sha256(payload).hexdigest()
-        return Counted(key, digest, len(payload), 10, counts.pretokens, 2, 0, 0, 0.1, 1, "w")
+        return Counted(
+            key, digest, len(payload), 10, counts.pretokens, 2, 0, 0, 0.1, 1, "w", 0.0, 0.1
+        )
 
     async def announce(self, chunk: int, outcome: str, body: Counted | Failed) -> None:
         event = {
@@ -80,6 +87,11 @@ class Desk:
             await asyncio.sleep(0.005)
 
 
+@pytest.fixture(autouse=True)
+def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bpefleet.producer.chunks.PAUSES", (0.0,) * RETRIES)
+
+
 @pytest.fixture
 def plan(tmp_path: Path) -> Plan:
     file = SourceFile(str(tmp_path / "text"), 10 * CHUNKS, 0)
@@ -89,17 +101,21 @@ def plan(tmp_path: Path) -> Plan:
 
 @asynccontextmanager
 async def aggregating(
-    plan: Plan, ledger: Ledger, url: str
+    plan: Plan, ledger: Ledger, url: str, folder: Path
 ) -> AsyncIterator[tuple[Aggregator, asyncio.Task[None], Desk]]:
     connection = connect(url)
+    directory, journal = RunDirectory(folder, plan), Journal(folder)
     async with connect_async(url) as redis:
         aggregator = Aggregator(
             plan,
             ledger,
+            set(range(CHUNKS)) - ledger.chunks,
             redis=redis,
             enqueuer=Enqueuer(connection, plan),
-            progress=Progress(show=False),
+            journal=journal,
             upkeep=lambda: None,
+            watch=Watch(directory, Progress(show=False)),
+            stop=Stop(folder, print),
         )
         with blockbuster_ctx():
             task = asyncio.create_task(aggregator.run())
@@ -109,11 +125,12 @@ async def aggregating(
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
     connection.close()
+    journal.close()
 
 
-async def serve(plan: Plan, ledger: Ledger, url: str, deliver: Deliver) -> Aggregator:
+async def serve(plan: Plan, ledger: Ledger, url: str, deliver: Deliver, folder: Path) -> Aggregator:
     """Run the aggregator to its end while `deliver` answers each job."""
-    async with aggregating(plan, ledger, url) as (aggregator, task, desk):
+    async with aggregating(plan, ledger, url, folder) as (aggregator, task, desk):
 
         async def work() -> None:
             async for chunk in desk.jobs():
@@ -145,14 +162,18 @@ def test_shuffled_and_duplicated_deliveries_count_once(
             await desk.deliver(chunk)
 
     ledger = Ledger(tmp_path, plan.digest)
-    asyncio.run(serve(plan, ledger, redis_url, deliver))
+    asyncio.run(serve(plan, ledger, redis_url, deliver, tmp_path))
     assert ledger.counts.items() == expected()
     assert Ledger(tmp_path, plan.digest).counts.items() == expected()
 
 
 def test_the_window_of_queued_jobs_is_bounded(plan: Plan, tmp_path: Path, redis_url: str) -> None:
     async def watch() -> None:
-        async with aggregating(plan, Ledger(tmp_path, plan.digest), redis_url) as (_, _, desk):
+        async with aggregating(plan, Ledger(tmp_path, plan.digest), redis_url, tmp_path) as (
+            _,
+            _,
+            desk,
+        ):
             async with asyncio.timeout(10):
                 while not await desk.redis.llen(f"rq:queue:{QUEUE}"):  # noqa: ASYNC110  Redis tells nobody
                     await asyncio.sleep(0.01)
@@ -182,7 +203,7 @@ def test_a_payload_that_arrives_damaged_or_not_at_all_is_counted_again(
         await desk.announce(chunk, "counted", counted)
 
     ledger = Ledger(tmp_path, plan.digest)
-    asyncio.run(serve(plan, ledger, redis_url, deliver))
+    asyncio.run(serve(plan, ledger, redis_url, deliver, tmp_path))
     assert ledger.counts.items() == expected()
 
 
@@ -196,35 +217,58 @@ def test_a_payload_that_is_always_bad_fails_its_chunk_only(
         await desk.announce(chunk, "counted", counted)
 
     ledger = Ledger(tmp_path, plan.digest)
-    aggregator = asyncio.run(serve(plan, ledger, redis_url, deliver))
-    assert list(aggregator.failed) == [5]
+    aggregator = asyncio.run(serve(plan, ledger, redis_url, deliver, tmp_path))
+    assert list(aggregator.chunks.failed) == [5]
     assert ledger.chunks == set(range(CHUNKS)) - {5}
+    attempts = read_attempts(tmp_path)
+    assert [a.final for a in attempts[5]] == [False] * RETRIES + [True]
+    assert {len(a) for chunk, a in attempts.items() if chunk != 5} == {1}
 
 
-def test_a_failed_chunk_does_not_stop_the_others(
+def test_what_cannot_heal_fails_at_once_and_does_not_stop_the_others(
     plan: Plan, tmp_path: Path, redis_url: str
 ) -> None:
     async def deliver(desk: Desk, chunk: int) -> None:
         if chunk == 7:
-            await desk.announce(chunk, "failed", Failed("SourceError", "gone", ""))
+            await desk.announce(chunk, "failed", Failed("SourceError", "gone"))
         else:
             await desk.deliver(chunk)
 
     ledger = Ledger(tmp_path, plan.digest)
-    aggregator = asyncio.run(serve(plan, ledger, redis_url, deliver))
-    assert {c: f.error for c, f in aggregator.failed.items()} == {7: "gone"}
+    aggregator = asyncio.run(serve(plan, ledger, redis_url, deliver, tmp_path))
+    assert {c: f.error for c, f in aggregator.chunks.failed.items()} == {7: "gone"}
     assert len(ledger.chunks) == CHUNKS - 1
+    (attempt,) = read_attempts(tmp_path)[7]
+    assert (attempt.outcome, attempt.kind, attempt.final) == ("failed", "SourceError", True)
+
+
+def test_what_may_heal_is_counted_again(plan: Plan, tmp_path: Path, redis_url: str) -> None:
+    async def deliver(desk: Desk, chunk: int) -> None:
+        if desk.attempts[chunk] <= chunk % (RETRIES + 1):
+            lost = Failed("AbandonedJobError", "lost", may_heal=True)
+            await desk.announce(chunk, "failed", lost)
+        else:
+            await desk.deliver(chunk)
+
+    ledger = Ledger(tmp_path, plan.digest)
+    aggregator = asyncio.run(serve(plan, ledger, redis_url, deliver, tmp_path))
+    assert aggregator.chunks.failed == {}
+    assert ledger.counts.items() == expected()
+    attempts = read_attempts(tmp_path)
+    assert {c: len(a) for c, a in attempts.items()} == {
+        c: 1 + c % (RETRIES + 1) for c in range(CHUNKS)
+    }
 
 
 def test_a_success_after_a_failure_counts(plan: Plan, tmp_path: Path, redis_url: str) -> None:
     async def deliver(desk: Desk, chunk: int) -> None:
         if chunk == 0:
-            await desk.announce(chunk, "failed", Failed("AbandonedJobError", "lost", ""))
+            await desk.announce(chunk, "failed", Failed("SourceError", "lost"))
         await desk.deliver(chunk)
 
     ledger = Ledger(tmp_path, plan.digest)
-    aggregator = asyncio.run(serve(plan, ledger, redis_url, deliver))
-    assert aggregator.failed == {}
+    aggregator = asyncio.run(serve(plan, ledger, redis_url, deliver, tmp_path))
+    assert aggregator.chunks.failed == {}
     assert ledger.counts.items() == expected()
 
 
@@ -237,7 +281,7 @@ def test_strange_events_are_left_aside(plan: Plan, tmp_path: Path, redis_url: st
         await desk.deliver(chunk)
 
     ledger = Ledger(tmp_path, plan.digest)
-    asyncio.run(serve(plan, ledger, redis_url, deliver))
+    asyncio.run(serve(plan, ledger, redis_url, deliver, tmp_path))
     assert ledger.counts.items() == expected()
 
 
@@ -251,5 +295,5 @@ def test_a_redis_that_forgets_everything_is_filled_again(
             await desk.deliver(chunk)
 
     ledger = Ledger(tmp_path, plan.digest)
-    asyncio.run(serve(plan, ledger, redis_url, deliver))
+    asyncio.run(serve(plan, ledger, redis_url, deliver, tmp_path))
     assert ledger.counts.items() == expected()

@@ -9,7 +9,7 @@ import pytest
 
 from bpefleet.kernel import Counts, PayloadError
 from bpefleet.producer import ledger as ledger_module
-from bpefleet.producer.ledger import FOLDED, Ledger
+from bpefleet.producer.ledger import FOLDED, Ledger, read_index
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.messages import Counted
 
@@ -28,7 +28,7 @@ def payload_of(**words: int) -> bytes:
 
 def counted(payload: bytes, read: int = 10) -> Counted:
     digest = hashlib.sha256(payload).hexdigest()
-    return Counted("key", digest, len(payload), read, 3, 2, 1, 0, 0.5, 1000, "worker")
+    return Counted("key", digest, len(payload), read, 3, 2, 1, 0, 0.5, 1000, "worker", 0.0, 0.5)
 
 
 def add(ledger: Ledger, chunk: int, **words: int) -> bool:
@@ -102,9 +102,30 @@ def test_counts_of_other_options_are_refused(tmp_path: Path) -> None:
         Ledger(tmp_path, hashlib.sha256(b"another rule").hexdigest())
 
 
-def test_a_damaged_file_is_named_with_the_remedy(tmp_path: Path) -> None:
-    add(Ledger(tmp_path, DIGEST), 7, the=1)
+@pytest.mark.parametrize("harm", ["truncated", "emptied", "altered"])
+def test_a_damaged_file_is_named_or_set_aside(tmp_path: Path, harm: str) -> None:
+    ledger = Ledger(tmp_path, DIGEST)
+    add(ledger, 7, the=1)
+    add(ledger, 8, a=2)
     part = tmp_path / "part-00000007.counts"
-    part.write_bytes(part.read_bytes()[:-1])
-    with pytest.raises(OutputError, match=r"part-00000007.*\n?hint: remove that file"):
+    data = part.read_bytes()
+    part.write_bytes(
+        {"truncated": data[:-1], "emptied": b"", "altered": data[:-4] + b"\xff\x01\x02\x03"}[harm]
+    )
+    with pytest.raises(OutputError, match=r"part-00000007.*\n?hint: resume"):
         Ledger(tmp_path, DIGEST)
+    told: list[str] = []
+    mended = Ledger(tmp_path, DIGEST, mend=told.append)
+    assert mended.chunks == {8}
+    assert mended.counts.items() == [(b"a", 2)]
+    assert len(told) == 1
+    assert "part-00000007" in told[0]
+    assert Ledger(tmp_path, DIGEST).chunks == {8}
+
+
+def test_the_index_tells_the_chunks_without_the_counts(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path, DIGEST)
+    add(ledger, 3, the=1)
+    ledger.compact()
+    add(ledger, 5, a=2)
+    assert read_index(tmp_path) == (ledger.chunks, ledger.totals)

@@ -8,7 +8,7 @@ import orjson
 
 from bpefleet.kernel.segments import engine
 from bpefleet.shared import keys
-from bpefleet.shared.jobs import RETRIES, FleetJob, build_job, fleet_queue
+from bpefleet.shared.jobs import FleetJob, build_job, fleet_queue
 from bpefleet.shared.messages import Counted, CountSpec, Failed, Segment
 from bpefleet.shared.patterns import counting_digest, resolve
 from bpefleet.shared.serializer import JsonSerializer
@@ -36,7 +36,7 @@ def make_spec(
         pattern=pattern,
         special_tokens=special_tokens,
         errors=errors,
-        digest=counting_digest(rule, special_tokens, errors, runs_on).hex(),
+        digest=counting_digest(rule, special_tokens, runs_on).hex(),
     )
 
 
@@ -51,11 +51,9 @@ def put(
     chunk: int = 0,
     *,
     timeout: int = 60,
-    retries: int = RETRIES,
 ) -> FleetJob:
     """Queue a chunk."""
     job = build_job(RUN, chunk, spec, description="count", timeout=timeout, connection=connection)
-    job.retries_left = retries
     fleet_queue(connection).enqueue_job(job, unique=True)
     return job
 

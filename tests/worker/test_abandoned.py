@@ -1,14 +1,15 @@
-"""Jobs of dead workers are queued again: once, and only those."""
+"""Attempts of dead workers are ended: once, and only those."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from bpefleet.producer.abandoned import requeue_abandoned
+from bpefleet.producer.abandoned import end_abandoned
 from bpefleet.shared import keys
 from bpefleet.shared.connect import connect
-from bpefleet.shared.jobs import LOST_AFTER, RETRIES, FleetJob, fleet_queue
+from bpefleet.shared.failures import ABANDONED, LOST_AFTER
+from bpefleet.shared.jobs import FleetJob, fleet_queue
 from bpefleet.shared.messages import Failed
 from bpefleet.worker.worker import FleetWorker
 from tests.worker.queueing import events, make_spec, put, status
@@ -34,56 +35,68 @@ def _begin(connection: Redis, path: Path) -> FleetJob:
     return job
 
 
-def _let_time_pass(connection: Redis, seconds: float) -> None:
-    """Make the executions' signs of life older."""
-    registry = f"rq:wip:{keys.QUEUE}"
-    entries: Any = connection.zrange(registry, 0, -1, withscores=True)
-    for member, score in entries:
-        connection.zadd(registry, {member: score - seconds})
+def _fall_silent(connection: Redis) -> None:
+    """What Redis does `LOST_AFTER` seconds after a worker's last sign of life."""
+    for key in connection.scan_iter("rq:execution:*"):
+        remaining: Any = connection.ttl(key)
+        assert 0 < remaining <= LOST_AFTER
+        connection.delete(key)
 
 
 def _queued(connection: Redis) -> list[str]:
     return fleet_queue(connection).get_job_ids()
 
 
-def test_a_silent_job_is_queued_again_after_the_time(connection: Redis, tmp_path: Path) -> None:
+def test_a_silent_job_fails_with_an_event(connection: Redis, tmp_path: Path) -> None:
     job = _begin(connection, tmp_path)
-    _let_time_pass(connection, LOST_AFTER - 2)
-    requeue_abandoned(connection)
-    assert _queued(connection) == []
+    end_abandoned(connection)
     assert status(connection, job) == "started"
-    _let_time_pass(connection, 3)
-    requeue_abandoned(connection)
-    requeue_abandoned(connection)
-    assert _queued(connection) == [job.id]
-    assert status(connection, job) == "queued"
-    assert events(connection) == []
-
-
-def test_several_at_once_queue_it_once(redis_url: str, connection: Redis, tmp_path: Path) -> None:
-    job = _begin(connection, tmp_path)
-    _let_time_pass(connection, LOST_AFTER + 1)
-
-    def one(_number: int) -> None:
-        with connect(redis_url) as own:
-            requeue_abandoned(own)
-
-    with ThreadPoolExecutor(4) as threads:
-        list(threads.map(one, range(4)))
-    assert _queued(connection) == [job.id]
-
-
-def test_out_of_retries_it_fails_with_an_event(connection: Redis, tmp_path: Path) -> None:
-    job = _begin(connection, tmp_path)
-    connection.hset(job.key, "retries_left", 0)
-    _let_time_pass(connection, LOST_AFTER + 1)
-    requeue_abandoned(connection)
+    _fall_silent(connection)
+    end_abandoned(connection)
+    end_abandoned(connection)
+    assert status(connection, job) == "failed"
     assert _queued(connection) == []
     ((chunk, failed),) = events(connection)
     assert chunk == 0
     assert isinstance(failed, Failed)
-    assert failed.kind == "AbandonedJobError"
+    assert failed.kind == ABANDONED
+    assert failed.may_heal
+    assert failed.worker
     assert "worker died" in failed.error
+
+
+def test_clocks_that_differ_abandon_nothing(connection: Redis, tmp_path: Path) -> None:
+    job = _begin(connection, tmp_path)
+    # RQ's registry holds times by the worker's clock, here an hour behind.
+    registry = f"rq:wip:{keys.QUEUE}"
+    entries: Any = connection.zrange(registry, 0, -1, withscores=True)
+    for member, score in entries:
+        connection.zadd(registry, {member: score - 3600})
+    end_abandoned(connection)
+    assert status(connection, job) == "started"
+    assert events(connection) == []
+
+
+def test_several_at_once_end_it_once(redis_url: str, connection: Redis, tmp_path: Path) -> None:
+    _begin(connection, tmp_path)
+    _fall_silent(connection)
+
+    def one(_number: int) -> None:
+        with connect(redis_url) as own:
+            end_abandoned(own)
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(one, range(4)))
+    assert len(events(connection)) == 1
+
+
+def test_a_leftover_entry_is_no_abandoned_job(connection: Redis, tmp_path: Path) -> None:
+    job = _begin(connection, tmp_path)
+    connection.hset(job.key, "status", "finished")
+    _fall_silent(connection)
+    end_abandoned(connection)
+    assert events(connection) == []
+    assert connection.zcard(f"rq:wip:{keys.QUEUE}") == 0
 
 
 def test_a_job_that_was_taken_but_not_begun_is_queued_again(
@@ -92,11 +105,11 @@ def test_a_job_that_was_taken_but_not_begun_is_queued_again(
     job = put(connection, make_spec((tmp_path / "a", 0, 1)))
     queue = fleet_queue(connection)
     queue.lmove(connection, queue.key, timeout=None)
-    requeue_abandoned(connection)
+    end_abandoned(connection)
     assert _queued(connection) == []
     monkeypatch.setattr("bpefleet.producer.abandoned.LOST_AFTER", 0)
-    requeue_abandoned(connection)
-    requeue_abandoned(connection)
+    end_abandoned(connection)
+    end_abandoned(connection)
     assert _queued(connection) == [job.id]
     assert queue.intermediate_queue.get_job_ids() == []
 
@@ -108,8 +121,8 @@ def test_what_is_queued_already_is_only_taken_off_the_list(
     queue = fleet_queue(connection)
     connection.rpush(queue.intermediate_queue.key, job.id, "vanished-0")
     monkeypatch.setattr("bpefleet.producer.abandoned.LOST_AFTER", 0)
-    requeue_abandoned(connection)
-    requeue_abandoned(connection)
+    end_abandoned(connection)
+    end_abandoned(connection)
     assert _queued(connection) == [job.id]
     assert queue.intermediate_queue.get_job_ids() == []
 
@@ -120,10 +133,10 @@ def test_dead_workers_leave_the_list(connection: Redis) -> None:
     dead.heartbeat()
     remaining: Any = connection.ttl(dead.key)
     assert 0 < remaining <= LOST_AFTER
-    requeue_abandoned(connection)
+    end_abandoned(connection)
     assert FleetWorker.count(connection=connection) == 1
     connection.delete(dead.key)  # as its expiry does
-    requeue_abandoned(connection)
+    end_abandoned(connection)
     assert FleetWorker.count(connection=connection) == 0
 
 
@@ -138,21 +151,13 @@ def test_a_sign_of_life_registers_again(connection: Redis) -> None:
 
 
 def test_one_producer_at_a_time(connection: Redis, tmp_path: Path) -> None:
-    job = _begin(connection, tmp_path)
-    _let_time_pass(connection, LOST_AFTER + 1)
+    _begin(connection, tmp_path)
+    _fall_silent(connection)
     connection.set(keys.ABANDONED_LOCK, "another", ex=keys.ABANDONED_LOCK_TTL)
-    requeue_abandoned(connection)
-    assert _queued(connection) == []
+    end_abandoned(connection)
+    assert events(connection) == []
     assert connection.get(keys.ABANDONED_LOCK) == b"another"
     connection.delete(keys.ABANDONED_LOCK)
-    requeue_abandoned(connection)
-    assert _queued(connection) == [job.id]
+    end_abandoned(connection)
+    assert len(events(connection)) == 1
     assert connection.get(keys.ABANDONED_LOCK) is None
-
-
-def test_retries_are_those_of_the_job(connection: Redis, tmp_path: Path) -> None:
-    job = _begin(connection, tmp_path)
-    _let_time_pass(connection, LOST_AFTER + 1)
-    requeue_abandoned(connection)
-    left: Any = connection.hget(job.key, "retries_left")
-    assert int(left) == RETRIES - 1

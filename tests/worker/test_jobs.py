@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpefleet.shared import keys
-from bpefleet.shared.jobs import FleetJob, ForbiddenJobError, build_job, escaped
+from bpefleet.shared.jobs import FleetJob, ForbiddenJobError, build_job
 from bpefleet.shared.serializer import JsonSerializer
+from bpefleet.shared.text import escaped
 from bpefleet.worker.tasks import count_chunk
 from tests.worker.queueing import RUN, make_spec, put
 

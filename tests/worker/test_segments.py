@@ -152,7 +152,7 @@ def test_another_way_of_counting_is_refused(tmp_path: Path) -> None:
     path.write_text("text")
     spec = make_spec(whole(path))
     demand_same_counting(spec)
-    other = type(spec)(spec.segments, spec.pattern, spec.special_tokens, "replace", spec.digest)
+    other = type(spec)(spec.segments, "cl100k", spec.special_tokens, spec.errors, spec.digest)
     with pytest.raises(UsageError, match="differently"):
         demand_same_counting(other)
 

@@ -13,7 +13,7 @@ import pytest
 
 from bpefleet.producer.local_workers import LocalWorkers
 from bpefleet.shared import keys
-from bpefleet.shared.jobs import RETRIES, FleetJob, fleet_queue
+from bpefleet.shared.jobs import FleetJob, fleet_queue
 from bpefleet.shared.messages import Counted, Failed
 from bpefleet.shared.serializer import JsonSerializer
 from bpefleet.worker.count import count_spec
@@ -139,36 +139,23 @@ def _failed_attempts(connection: Redis) -> int:
     return sum(int(count or 0) for count in counts)
 
 
-def test_a_killed_work_horse_is_replaced(
+def test_a_killed_work_horse_is_told_at_once_with_its_peak_and_advice(
     pool: subprocess.Popen[bytes], connection: Redis, stuck: Path
 ) -> None:
     job = put(connection, make_spec((stuck, 0, 9)))
     horse = _work_horse(pool)
     eventually(lambda: status(connection, job) == "started")
-    stuck.unlink()
-    stuck.write_text("some text")
     os.kill(horse, signal.SIGKILL)
-    counted = next_event(connection)
-    assert isinstance(counted, Counted)
-    assert counted.bytes_read == 9
-    assert len(events(connection)) == 1
-
-
-def test_a_chunk_that_kills_every_work_horse_fails_for_memory(
-    pool: subprocess.Popen[bytes], connection: Redis, stuck: Path
-) -> None:
-    put(connection, make_spec((stuck, 0, 9)))
-    seen: set[int] = set()
-    for _ in range(1 + RETRIES):
-        (horse,) = eventually(lambda: {_work_horse(pool)} - seen)
-        seen.add(horse)
-        os.kill(horse, signal.SIGKILL)
     failed = next_event(connection)
     assert isinstance(failed, Failed)
     assert failed.kind == "OutOfMemory"
     assert "SIGKILL" in failed.error
     assert "MiB at its peak" in failed.error
     assert "smaller chunks" in failed.error
+    assert failed.may_heal
+    assert failed.peak_rss > 2**20
+    assert failed.worker
+    assert failed.ended >= failed.started > 0
 
 
 def test_a_job_that_takes_too_long_is_interrupted(
@@ -177,7 +164,7 @@ def test_a_job_that_takes_too_long_is_interrupted(
     path = tmp_path / "slow.txt"
     path.write_bytes(b"ab " * 3_000_000)
     with LocalWorkers(redis_url, 1):
-        put(connection, make_spec(whole(path), pattern=r"\w|\W"), timeout=1, retries=0)
+        put(connection, make_spec(whole(path), pattern=r"\w|\W"), timeout=1)
         failed = next_event(connection)
     assert isinstance(failed, Failed)
     assert failed.kind == "JobTimeoutException"
@@ -205,7 +192,6 @@ def test_a_planted_job_does_nothing(
             connection,
             [function, None, [f"touch {trace}" if function != "os.mkdir" else str(trace)], {}],
             failure_callback_name="os.mkdir",
-            retries_left="3",
         )
         failed = next_event(connection)
     assert isinstance(failed, Failed)

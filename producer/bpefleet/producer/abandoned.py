@@ -1,7 +1,9 @@
-"""Queueing again the jobs whose worker died.
+"""Ending the attempts whose worker died, and queueing again what was taken but never begun.
 
-RQ leaves this to its workers, each for itself, minutes apart. Here one producer does it, every
-few seconds, under a lock: several at once would queue the same job several times.
+RQ leaves this to its workers, each for itself, minutes apart and by their clocks. Here one producer
+does it, every few seconds, under a lock: several at once would end the same attempt several times.
+An attempt is alive as long as its key is: Redis lets it expire `LOST_AFTER` seconds after the
+worker's last sign of life. So no clock but Redis's own is asked, and clocks may differ or jump.
 """
 
 from __future__ import annotations
@@ -12,23 +14,27 @@ from typing import TYPE_CHECKING
 
 from redis.exceptions import LockError
 from rq import worker_registration
+from rq.exceptions import NoSuchJobError
+from rq.executions import Execution
 from rq.job import JobStatus
+from rq.job_lifecycle import record_job_failure
 from rq.registry import FailedJobRegistry, FinishedJobRegistry, StartedJobRegistry
 from rq.utils import now
 
 from bpefleet.shared import keys
-from bpefleet.shared.jobs import LOST_AFTER, FleetJob, fleet_queue
+from bpefleet.shared.failures import ABANDONED, LOST_AFTER
+from bpefleet.shared.jobs import FleetJob, fleet_queue
+from bpefleet.shared.serializer import JsonSerializer
 
 if TYPE_CHECKING:
     from redis import Redis
     from rq import Queue
 
 
-def requeue_abandoned(connection: Redis) -> None:
-    """Queue again, or fail if out of retries, each job whose worker fell silent.
+def end_abandoned(connection: Redis) -> None:
+    """Fail each job whose worker fell silent `LOST_AFTER` seconds ago; its event says so.
 
-    A job counts as abandoned `LOST_AFTER` seconds after its worker's last sign of life. Also
-    removes dead workers and expired jobs from RQ's lists. Blocking; does nothing while another
+    Also removes dead workers and expired jobs from RQ's lists. Blocking; does nothing while another
     producer is at it. Call it every few seconds.
     """
     lock = connection.lock(keys.ABANDONED_LOCK, timeout=keys.ABANDONED_LOCK_TTL)
@@ -36,13 +42,39 @@ def requeue_abandoned(connection: Redis) -> None:
         return
     try:
         queue = fleet_queue(connection)
-        for registry in (StartedJobRegistry, FinishedJobRegistry, FailedJobRegistry):
+        _end_silent(queue)
+        for registry in (FinishedJobRegistry, FailedJobRegistry):
             registry(queue=queue, job_class=FleetJob).cleanup()
         _requeue_stranded(queue)
         worker_registration.clean_worker_registry(queue)
     finally:
         with suppress(LockError):  # it expired meanwhile
             lock.release()
+
+
+def _end_silent(queue: Queue) -> None:
+    started = StartedJobRegistry(queue=queue, job_class=FleetJob)
+    running = started.get_job_and_execution_ids(cleanup=False)
+    with queue.connection.pipeline(transaction=False) as pipeline:
+        for job_id, execution_id in running:
+            pipeline.exists(Execution(execution_id, job_id, queue.connection).key)
+        alive = pipeline.execute()
+    for (job_id, execution_id), is_alive in zip(running, alive, strict=True):
+        if not is_alive:
+            _end(queue, started, Execution(execution_id, job_id, queue.connection))
+
+
+def _end(queue: Queue, started: StartedJobRegistry, execution: Execution) -> None:
+    with queue.connection.pipeline() as pipeline:
+        started.remove_execution(execution, pipeline=pipeline)
+        with suppress(NoSuchJobError):
+            job = FleetJob.fetch(
+                execution.job_id, connection=queue.connection, serializer=JsonSerializer
+            )
+            # An entry that is left over from an end that was recorded is not an abandoned job.
+            if job.get_status(refresh=False) == JobStatus.STARTED:
+                record_job_failure(job, ABANDONED, pipeline)
+        pipeline.execute()
 
 
 def _requeue_stranded(queue: Queue) -> None:

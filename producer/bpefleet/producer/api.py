@@ -35,6 +35,8 @@ def train(
     chunk_size: int | None = None,
     errors: str = "strict",
     allow_fewer_merges: bool = False,
+    allow_missing: float = 0.0,
+    timeout: int | None = None,
     export: Iterable[str] = (),
     workers: int | None = None,
     redis: str | None = None,
@@ -56,6 +58,9 @@ def train(
         chunk_size: Bytes of text in one counting job, about; None: what suits the pattern.
         errors: `strict` or `replace`, for bytes that are not UTF-8.
         allow_fewer_merges: Accept a corpus that holds too few merges for the vocabulary.
+        allow_missing: Share of the corpus's bytes, 0 to 1, that chunks which keep failing may leave
+            uncounted.
+        timeout: Seconds that one attempt at a chunk may take; None: plenty, by its size.
         export: Further artifacts: `pickle`.
         workers: Local workers; 0 counts in this process when `redis` is None.
         redis: URL of a Redis that workers serve; None starts a private one.
@@ -77,7 +82,14 @@ def train(
         allow_fewer_merges=allow_fewer_merges,
         export=tuple(export),
     )
-    resources = Resources(redis=redis, workers=workers, chunk_size=chunk_size, progress=progress)
+    resources = Resources(
+        redis=redis,
+        workers=workers,
+        chunk_size=chunk_size,
+        timeout=timeout,
+        allow_missing=allow_missing,
+        progress=progress,
+    )
     paths = tuple(os.fspath(source) for source in sources)
     return run(Request(paths, Path(out), options, resources))
 

@@ -6,60 +6,23 @@ Results go to stdout; progress, warnings and errors to stderr. Exit codes: `erro
 from __future__ import annotations
 
 import os
-import re
 import signal
 import sys
 from importlib.metadata import version
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
-import orjson
 
+from bpefleet.producer import cli_options as options_
+from bpefleet.producer import cli_runs
+from bpefleet.producer.cli_options import EXIT_CODES, Size
+from bpefleet.producer.cli_summary import summarize
 from bpefleet.shared.errors import BpefleetError, ExitCode, InterruptedRunError
+from bpefleet.shared.text import printable
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import FrameType
-
-    from bpefleet.producer.run import RunResult
-
-_UNITS: Final = {"": 1, "k": 10**3, "ki": 2**10, "m": 10**6, "mi": 2**20, "g": 10**9, "gi": 2**30}
-_EXIT_CODES: Final = "Exit codes: " + ", ".join(
-    f"{code.value} {code.name.lower().replace('_', ' ')}" for code in ExitCode
-)
-
-
-class Size(click.ParamType[int]):
-    """A number of bytes: `33554432`, `32MiB`, `64 MB`."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Read a size, or end with click's usage error."""
-        if isinstance(value, int):
-            return value
-        match = re.fullmatch(r"\s*(\d+)\s*([kmg]?i?)b?\s*", value, re.IGNORECASE)
-        if match is None or match[2].lower() not in _UNITS or int(match[1]) == 0:
-            self.fail(f"{value!r} is no size; write it as 64MiB or 100MB", param, ctx)
-        return int(match[1]) * _UNITS[match[2].lower()]
-
-
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
-_redis_option = click.option(
-    "--redis",
-    metavar="URL",
-    envvar="BPEFLEET_REDIS",
-    show_envvar=True,
-    help="Redis whose workers count: redis://, rediss:// or unix://. "
-    "Without it a private server is started for the run.",
-)
-_workers_option = click.option(
-    "--workers",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Local workers. Default: one a core, or none with --redis. "
-    "0 without --redis counts in this process, with no server.",
-)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -68,23 +31,10 @@ def cli() -> None:
     """Train byte-level BPE tokenizers on corpora that outgrow one machine."""
 
 
-@cli.command(epilog=_EXIT_CODES)
+@cli.command(epilog=EXIT_CODES)
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
-@click.option(
-    "--vocab-size",
-    type=int,
-    required=True,
-    metavar="N",
-    help="Tokens in all: 256 bytes, the merges, the special tokens.",
-)
-@click.option(
-    "-o",
-    "--out",
-    type=click.Path(path_type=Path),
-    required=True,
-    metavar="DIR",
-    help="New directory for the run and its files.",
-)
+@options_.vocab_size_option
+@options_.out_option
 @click.option(
     "--pattern",
     default="cl100k",
@@ -103,27 +53,9 @@ def cli() -> None:
     help="Separates documents; never counted or merged. Repeat for several.",
 )
 @click.option("--no-special-tokens", is_flag=True, help="Have none, not even the default.")
-@click.option(
-    "--tie-break",
-    type=click.Choice(["lexmax", "rawid", "hf", "lexmin"]),
-    default="lexmax",
-    show_default=True,
-    help="Which pair wins among equal counts: the greatest bytes (CS336, ffbpe), the "
-    "smallest ids (rustbpe, bpeasy), Hugging Face's rule, the smallest bytes.",
-)
-@click.option(
-    "--min-frequency",
-    type=click.IntRange(min=0),
-    default=0,
-    metavar="N",
-    help="Merge no pair that occurs less often.",
-)
-@click.option(
-    "--max-token-length",
-    type=click.IntRange(min=2),
-    metavar="BYTES",
-    help="Make no token longer than this.",
-)
+@options_.tie_break_option
+@options_.min_frequency_option
+@options_.max_token_length_option
 @click.option(
     "--chunk-size",
     type=Size(),
@@ -139,20 +71,13 @@ def cli() -> None:
     show_default=True,
     help="Bytes that are not UTF-8: stop at them, or count U+FFFD in their place.",
 )
-@click.option(
-    "--allow-fewer-merges",
-    is_flag=True,
-    help="Accept a corpus that holds too few merges for the vocabulary.",
-)
-@click.option(
-    "--export",
-    multiple=True,
-    type=click.Choice(["pickle"]),
-    help="Also write vocab.pkl and merges.pkl.",
-)
-@_workers_option
-@_redis_option
-@_json_option
+@options_.allow_fewer_option
+@options_.export_option
+@options_.allow_missing_option
+@options_.timeout_option
+@options_.workers_option
+@options_.redis_option
+@options_.json_option
 def train(
     sources: tuple[str, ...],
     out: Path,
@@ -174,20 +99,7 @@ def train(
 
     special = () if no_special_tokens else special_tokens
     result = train_(sources, out=out, special_tokens=special, progress=True, **options)
-    _summarize(result, as_json=as_json)
-
-
-@cli.command(epilog=_EXIT_CODES)
-@click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
-@_workers_option
-@_redis_option
-@_json_option
-def resume(directory: Path, *, as_json: bool, **resources: Any) -> None:
-    """Go on with the run in DIR after a crash, an error or Ctrl-C."""
-    from bpefleet.producer.options import Resources  # noqa: PLC0415  --help stays quick
-    from bpefleet.producer.run import resume as resume_  # noqa: PLC0415
-
-    _summarize(resume_(directory, Resources(**resources, progress=True)), as_json=as_json)
+    summarize(result, as_json=as_json)
 
 
 @cli.command(
@@ -202,18 +114,8 @@ def worker(arguments: tuple[str, ...]) -> None:
     os.execv(sys.executable, command)  # noqa: S606  no shell is wanted
 
 
-def _summarize(result: RunResult, *, as_json: bool) -> None:
-    if as_json:
-        summary = {"directory": str(result.directory), **result.manifest}
-        click.echo(orjson.dumps(summary, option=orjson.OPT_INDENT_2))
-        return
-    totals, stages = result.manifest["totals"], result.manifest["stages"]
-    counting, merging = (stages[name]["seconds"] for name in ("count", "merge"))
-    click.echo(
-        f"{result.directory}: {totals['vocab_size']:,} tokens of {totals['bytes']:,} bytes "
-        f"({totals['pretokens']:,} pre-tokens, {totals['unique_pretokens']:,} unique); "
-        f"counted in {counting:.1f} s, merged in {merging:.1f} s"
-    )
+for command in cli_runs.COMMANDS:
+    cli.add_command(command)
 
 
 def _stop(_signal: int, _frame: FrameType | None) -> None:
@@ -227,7 +129,7 @@ def main() -> None:
     try:
         cli(standalone_mode=False)
     except BpefleetError as error:
-        click.echo(f"error: {error}", err=True)
+        click.echo(f"error: {printable(str(error))}", err=True)
         sys.exit(error.exit_code)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from redis.exceptions import RedisError
+from redis.exceptions import OutOfMemoryError, RedisError
 
-from bpefleet.producer.abandoned import requeue_abandoned
+from bpefleet.producer.abandoned import end_abandoned
 from bpefleet.producer.enqueue import Enqueuer
 from bpefleet.producer.fold import Aggregator
 from bpefleet.shared.connect import connect, connect_async, redacted
@@ -19,27 +20,25 @@ if TYPE_CHECKING:
     from redis import Redis
 
     from bpefleet.producer.fleet import Fleet
-    from bpefleet.producer.ledger import Ledger
-    from bpefleet.producer.plan import Plan
-    from bpefleet.producer.progress import Progress
+    from bpefleet.producer.session import Session
     from bpefleet.shared.messages import Failed
 
 _IDLE_SECONDS: Final = 2.0
 
 
-def count_there(plan: Plan, ledger: Ledger, fleet: Fleet, progress: Progress) -> dict[int, Failed]:
-    """Have all chunks that the ledger lacks counted and folded.
+def count_there(session: Session, fleet: Fleet) -> dict[int, Failed]:
+    """Have all chunks that the ledger lacks counted and folded, or until a stop is asked for.
 
     Returns:
         The chunks that failed for good.
 
     Raises:
-        QueueError: Redis is lost, for longer than the connections wait, or is full.
+        QueueError: Redis is lost, for longer than the connections wait.
         NoWorkersError: The local workers ended unasked.
         OutputError: The ledger cannot be written.
     """
     try:
-        return asyncio.run(_count(plan, ledger, fleet, progress))
+        return asyncio.run(_count(session, fleet))
     except RedisError as error:
         raise QueueError(
             f"Redis at {redacted(fleet.url)} failed in the middle of the run: {error}",
@@ -47,21 +46,25 @@ def count_there(plan: Plan, ledger: Ledger, fleet: Fleet, progress: Progress) ->
         ) from error
 
 
-async def _count(plan: Plan, ledger: Ledger, fleet: Fleet, progress: Progress) -> dict[int, Failed]:
+async def _count(session: Session, fleet: Fleet) -> dict[int, Failed]:
     with connect(fleet.url) as connection:
-        enqueuer = Enqueuer(connection, plan)
+        plan, resources = session.directory.plan, session.resources
+        enqueuer = Enqueuer(connection, plan, errors=resources.errors, timeout=resources.timeout)
         async with connect_async(fleet.url) as redis:
             aggregator = Aggregator(
                 plan,
-                ledger,
+                session.ledger,
+                session.todo,
                 redis=redis,
                 enqueuer=enqueuer,
-                progress=progress,
+                journal=session.journal,
                 upkeep=Upkeep(fleet, connection),
+                watch=session.watch,
+                stop=session.stop,
             )
             await aggregator.run()
         await asyncio.to_thread(enqueuer.forget_run)
-    return aggregator.failed
+    return aggregator.chunks.failed
 
 
 class Upkeep:
@@ -73,14 +76,15 @@ class Upkeep:
         self._idle_since: float | None = None
 
     def __call__(self) -> str | None:
-        """Queue abandoned jobs again, and say so if nobody has worked for a while.
+        """End abandoned attempts, and say so if nobody has worked for a while.
 
         Raises:
             NoWorkersError: The local workers ended unasked.
         """
         if self._fleet.workers is not None:
             self._fleet.workers.check()
-        requeue_abandoned(self._connection)
+        with suppress(OutOfMemoryError):  # it is tried again
+            end_abandoned(self._connection)
         if self._connection.scard(f"rq:workers:{QUEUE}"):
             self._idle_since = None
             return None

@@ -1,7 +1,10 @@
 """The run directory: the truth about a run.
 
 DIR/plan.json        what is counted, in which chunks: written first, never changed
+DIR/lock             held by the process that works on the run (see `lock`)
 DIR/counts/          the ledger of folded chunks (see `ledger`)
+DIR/attempts.jsonl   who counted what when, and how it ended (see `attempts`)
+DIR/status.json      how far the run is, while it goes (see `watch`)
 DIR/<artifacts>      the tokenizer (see `artifacts`)
 DIR/manifest.json    written last: its existence means that the run is complete
 """
@@ -11,10 +14,11 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
+from bpefleet.producer.attempts import ATTEMPTS
 from bpefleet.producer.files import write_atomically
 from bpefleet.producer.plan import PLAN_VERSION, Plan
 from bpefleet.shared.errors import OutputError
@@ -41,6 +45,23 @@ class RunDirectory:
     def complete(self) -> bool:
         """Whether the run has its artifacts."""
         return (self.path / MANIFEST).exists()
+
+    @property
+    def missing(self) -> list[dict[str, Any]]:
+        """The chunks that a complete run did without (see `missing`).
+
+        Raises:
+            OutputError: The manifest is damaged.
+        """
+        if not self.complete:
+            return []
+        try:
+            missing: list[dict[str, Any]] = orjson.loads((self.path / MANIFEST).read_bytes())[
+                "missing"
+            ]
+        except (OSError, ValueError, KeyError) as error:
+            raise OutputError(f"{self.path / MANIFEST} is damaged: {error!r}") from error
+        return missing
 
     @classmethod
     def create(cls, path: Path, plan: Plan) -> RunDirectory:
@@ -85,9 +106,10 @@ class RunDirectory:
         """Whether any chunk is folded."""
         return any(self.counts.glob("*.counts"))
 
-    def discard_if_empty(self) -> None:
-        """Remove the directory of a run that has counted nothing, so that its name is free."""
-        if not self.has_counts:
+    def discard_if_untouched(self) -> None:
+        """Remove the directory of a run that nobody began to count, so that its name is free."""
+        history = self.path / ATTEMPTS
+        if not (self.has_counts or (history.exists() and history.stat().st_size)):
             shutil.rmtree(self.path, ignore_errors=True)
 
 

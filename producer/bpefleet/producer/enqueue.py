@@ -9,7 +9,7 @@ from rq.job import JobStatus
 from rq.results import Result
 
 from bpefleet.shared.jobs import FleetJob, build_job, fleet_queue
-from bpefleet.shared.keys import events_key, job_id, payload_keys
+from bpefleet.shared.keys import events_key, job_id, payload_keys, status_key
 from bpefleet.shared.messages import Counted, Failed
 from bpefleet.shared.serializer import JsonSerializer
 
@@ -28,38 +28,49 @@ _SLOWEST: Final = 100_000
 class Enqueuer:
     """Puts one run's chunks on the queue. Blocking; for use off the event loop."""
 
-    def __init__(self, connection: Redis, plan: Plan) -> None:
+    def __init__(
+        self, connection: Redis, plan: Plan, *, errors: str = "", timeout: int | None = None
+    ) -> None:
+        """Prepare to queue.
+
+        Args:
+            connection: The Redis.
+            plan: The run.
+            errors: What to do about bytes that are not UTF-8, if not what the plan says.
+            timeout: Seconds that one attempt may take; None for plenty, by the chunk's size.
+        """
         self._connection = connection
         self._plan = plan
+        self._errors = errors
+        self._timeout = timeout
         self._queue = fleet_queue(connection)
 
-    def put(self, chunks: Iterable[int]) -> None:
-        """Queue chunks. One that is queued or running already is left alone."""
-        for chunk in chunks:
-            job = build_job(
-                self._plan.run,
-                chunk,
-                self._plan.spec(chunk),
-                description=f"count {self._plan.describe(chunk)}",
-                timeout=_TIMEOUT + self._plan.chunk_bytes(chunk) // _SLOWEST,
-                connection=self._connection,
-            )
-            try:
-                self._queue.enqueue_job(job, unique=True)
-            except DuplicateJobError:
-                continue
+    def put(self, chunk: int) -> None:
+        """Queue a chunk. One that is queued or running already is left alone.
 
-    def put_again(self, chunk: int) -> None:
-        """Queue a chunk whose job ended without its counts reaching us."""
-        if job := self._job(chunk):
-            job.delete()
-        self.put([chunk])
+        Raises:
+            OutOfMemoryError: Redis is full; nothing was queued.
+        """
+        job = self._build(chunk)
+        try:
+            self._queue.enqueue_job(job, unique=True)
+        except DuplicateJobError:
+            if (found := self._job(chunk)) and self._is_under_way(found):
+                return
+            if found:
+                found.delete()  # what is left of an attempt before
+            self._queue.enqueue_job(job)
 
-    def withdraw(self, chunks: Iterable[int]) -> None:
-        """Take chunks off the queue; those that run are let run."""
+    def withdraw(self, chunks: Iterable[int]) -> list[int]:
+        """Take chunks off the queue, and tell which; those that run are let run."""
+        withdrawn = []
         for chunk in chunks:
-            if (job := self._job(chunk)) and job.get_status() == JobStatus.QUEUED:
-                job.delete()
+            job = self._job(chunk)
+            if job is None or job.get_status() == JobStatus.QUEUED:
+                withdrawn.append(chunk)
+                if job:
+                    job.delete()
+        return withdrawn
 
     def outcome(self, chunk: int) -> Counted | Failed | None:
         """How a chunk's job ended, as RQ recorded it; None if it has not."""
@@ -70,13 +81,43 @@ class Enqueuer:
         if result.type == Result.Type.SUCCESSFUL:
             return Counted.from_json(result.return_value)
         text = result.exc_string or "it failed without a word"
-        return Failed("JobFailed", text.strip().splitlines()[-1], text)
+        return Failed("JobFailed", text.strip().splitlines()[-1], text, may_heal=True)
+
+    def clear(self) -> int:
+        """Take all of the run's jobs off the queue, and what it left in Redis; how many jobs."""
+        withdrawn = [
+            chunk
+            for chunk in range(len(self._plan.chunks))
+            if (job := self._job(chunk)) and job.get_status() == JobStatus.QUEUED
+        ]
+        self.withdraw(withdrawn)
+        self.forget_run()
+        return len(withdrawn)
 
     def forget_run(self) -> None:
         """Remove what is left of the run in Redis: its events, and payloads of second attempts."""
         late = self._connection.scan_iter(payload_keys(self._plan.run), count=1000)
-        for key in (events_key(self._plan.run), *late):
+        for key in (events_key(self._plan.run), status_key(self._plan.run), *late):
             self._connection.unlink(key)
+
+    def _build(self, chunk: int) -> FleetJob:
+        size = self._plan.chunk_bytes(chunk)
+        return build_job(
+            self._plan.run,
+            chunk,
+            self._plan.spec(chunk, self._errors),
+            description=f"count {self._plan.describe(chunk)}",
+            timeout=self._timeout or _TIMEOUT + size // _SLOWEST,
+            connection=self._connection,
+        )
+
+    def _is_under_way(self, job: FleetJob) -> bool:
+        status = job.get_status()
+        if status != JobStatus.QUEUED:
+            return status == JobStatus.STARTED
+        # A job whose place in the queue was lost waits for ever.
+        lists = (self._queue.key, self._queue.intermediate_queue.key)
+        return any(self._connection.lpos(key, job.id) is not None for key in lists)
 
     def _job(self, chunk: int) -> FleetJob | None:
         try:

@@ -23,14 +23,19 @@ from bpefleet.shared.errors import OutputError
 from bpefleet.shared.messages import Counted, Message, MessageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 FOLDED: Final = "folded.counts"
+PARTS: Final = "part-*.counts"
 COMPACT_AT: Final = 64
 """Parts that are folded into one file."""
 FEW_PARTS: Final = 4
 """Parts that are read again sooner than they are written as one."""
+
+
+class DamagedError(OutputError):
+    """A file of the ledger is not what was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +81,19 @@ class Ledger:
         totals: Their sums.
     """
 
-    def __init__(self, folder: Path, digest: str) -> None:
+    def __init__(
+        self, folder: Path, digest: str, *, mend: Callable[[str], None] | None = None
+    ) -> None:
         """Open the ledger in `folder`, folding what is there.
 
+        Args:
+            folder: Where it is.
+            digest: What its counts must depend on, hex (see `patterns.counting_digest`).
+            mend: If given, a damaged file is set aside, so that its chunks are counted again, and
+                `mend` is told; otherwise it is an error.
+
         Raises:
-            OutputError: A file is damaged or belongs to other text or options.
+            OutputError: A file cannot be read, is damaged, or belongs to other text or options.
         """
         self.counts = Counts()
         self.chunks: set[int] = set()
@@ -90,18 +103,12 @@ class Ledger:
         self._parts: list[Path] = []
         remove_temporary(folder)
         if (folder / FOLDED).exists():
-            with _reading(folder / FOLDED) as (facts, payload):
-                self.counts.fold_payload(payload, self._digest)
-                self.chunks.update(facts["chunks"])
-                self.totals = Totals.from_json(facts["totals"])
-        for part in sorted(folder.glob("part-*.counts")):
-            chunk = int(part.stem.removeprefix("part-"))
-            if chunk in self.chunks:
+            self._open(folder / FOLDED, self._read_folded, mend)
+        for part in sorted(folder.glob(PARTS)):
+            if _chunk_of(part) in self.chunks:
                 part.unlink()
-                continue
-            with _reading(part) as (facts, payload):
-                self.counts.fold_payload(payload, self._digest)
-                self._note(chunk, Counted.from_json(facts), part)
+            else:
+                self._open(part, self._read_part, mend)
 
     def add(self, chunk: int, counted: Counted, payload: bytes) -> bool:
         """Fold one chunk, on disk first. False if it was folded before.
@@ -139,11 +146,44 @@ class Ledger:
 
     def compact(self) -> None:
         """Put all counts into one file and remove the parts."""
-        facts = {"chunks": sorted(self.chunks), "totals": self.totals.to_json()}
-        payload = self.counts.encode(self._digest)
-        write_atomically(self._folder / FOLDED, orjson.dumps(facts), b"\n", payload)
+        self.copy_to(self._folder)
         remove_all(self._parts)
         self._parts = []
+
+    def copy_to(self, folder: Path) -> None:
+        """Write all counts into a ledger's folder, as one file."""
+        facts = {"chunks": sorted(self.chunks), "totals": self.totals.to_json()}
+        payload = self.counts.encode(self._digest)
+        write_atomically(folder / FOLDED, orjson.dumps(facts), b"\n", payload)
+
+    def forget(self) -> None:
+        """Free the counts' memory; what is on disk stays."""
+        self.counts = Counts()
+
+    def _open(
+        self, path: Path, read: Callable[[Path], None], mend: Callable[[str], None] | None
+    ) -> None:
+        try:
+            read(path)
+        except DamagedError as error:
+            if mend is None:
+                raise
+            path.replace(path.with_name(f"damaged-{path.name}"))
+            mend(f"{error.message}; it is set aside and its chunks are counted again")
+
+    def _read_folded(self, path: Path) -> None:
+        with _explained(path):
+            facts, payload = _split(path)
+            chunks, totals = set(facts["chunks"]), Totals.from_json(facts["totals"])
+            self.counts.fold_payload(payload, self._digest)
+            self.chunks, self.totals = chunks, totals
+
+    def _read_part(self, path: Path) -> None:
+        with _explained(path):
+            facts, payload = _split(path)
+            counted = Counted.from_json(facts)
+            self.counts.fold_payload(payload, self._digest)
+            self._note(_chunk_of(path), counted, path)
 
     def _note(self, chunk: int, counted: Counted, part: Path) -> None:
         self.chunks.add(chunk)
@@ -151,16 +191,51 @@ class Ledger:
         self._parts.append(part)
 
 
+def read_index(folder: Path) -> tuple[set[int], Totals]:
+    """Which chunks are folded, and their sums, without reading the counts themselves.
+
+    Raises:
+        OutputError: A file is damaged.
+    """
+    chunks: set[int] = set()
+    totals = Totals()
+    if (folder / FOLDED).exists():
+        with _facts(folder / FOLDED) as facts:
+            chunks.update(facts["chunks"])
+            totals = Totals.from_json(facts["totals"])
+    for part in sorted(folder.glob(PARTS)):
+        # A run that goes may have compacted it just now.
+        if (chunk := _chunk_of(part)) not in chunks and part.exists():
+            with _facts(part) as facts:
+                totals = totals.plus(Counted.from_json(facts))
+                chunks.add(chunk)
+    return chunks, totals
+
+
+def _chunk_of(part: Path) -> int:
+    return int(part.stem.removeprefix("part-"))
+
+
 @contextmanager
-def _reading(path: Path) -> Iterator[tuple[dict[str, Any], bytes]]:
-    """Read a file of the ledger, and say of any error in using it that the file is damaged."""
+def _facts(path: Path) -> Iterator[dict[str, Any]]:
+    """The first line of a file of the ledger."""
+    with _explained(path), path.open("rb") as file:
+        yield orjson.loads(file.readline())
+
+
+def _split(path: Path) -> tuple[dict[str, Any], bytes]:
+    """A file of the ledger: its first line and its payload."""
+    line, _, payload = path.read_bytes().partition(b"\n")
+    return orjson.loads(line), payload
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
     try:
-        line, _, payload = path.read_bytes().partition(b"\n")
-        yield orjson.loads(line), payload
+        yield
     except OSError as error:
         raise OutputError(f"{path} cannot be read: {error.strerror}") from error
     except (PayloadError, MessageError, ValueError, KeyError, TypeError) as error:
-        raise OutputError(
-            f"{path} is damaged: {error}",
-            hint="remove that file: its chunks are counted again on resume",
+        raise DamagedError(
+            f"{path} is damaged: {error}", hint="resume the run: it is counted again"
         ) from error

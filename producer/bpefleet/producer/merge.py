@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from bpefleet.producer.progress import Progress
+    from bpefleet.producer.watch import Watch
 
 _PATIENCE = 5.0
 
@@ -56,8 +56,12 @@ class TrainerProcess:
                     pipe.close()
         self._process.wait(_PATIENCE)
 
-    def train(self, stages: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    def train(self, facts: dict[str, Any], watch: Watch) -> dict[str, Any]:
         """Train on the run's counts.
+
+        Args:
+            facts: What the manifest is to say of the stages before.
+            watch: Shown the merges made.
 
         Returns:
             The manifest.
@@ -70,14 +74,14 @@ class TrainerProcess:
         if stdin is None or stdout is None:  # pragma: no cover  Popen makes both
             raise AssertionError
         try:
-            stdin.write(orjson.dumps(stages) + b"\n")
+            stdin.write(orjson.dumps(facts) + b"\n")
             stdin.flush()
         except BrokenPipeError:
             raise self._died() from None
         for line in stdout:
             answer = orjson.loads(line)
             if "merges" in answer:
-                progress.merged(answer["merges"])
+                watch.merged(answer["merges"])
             elif "error" in answer:
                 raise _error(*answer["error"])
             else:

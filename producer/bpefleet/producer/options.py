@@ -94,12 +94,19 @@ class Resources:
         workers: Local workers. None: one a core with the private server, none with `redis`.
             0 without `redis`: count in this process, with no server at all.
         chunk_size: Bytes of text in a chunk, about; None: what suits the pattern.
+        errors: `replace`, to count what is not UTF-8 though the plan says `strict`; empty for the
+            plan's word.
+        timeout: Seconds that one attempt at a chunk may take; None for plenty, by its size.
+        allow_missing: Share of the corpus's bytes (0 to 1) that may be missing from the counts.
         progress: Whether to show progress on stderr.
     """
 
     redis: str | None = None
     workers: int | None = None
     chunk_size: int | None = None
+    errors: str = ""
+    timeout: int | None = None
+    allow_missing: float = 0.0
     progress: bool = False
 
     @property
@@ -129,6 +136,14 @@ class Resources:
             raise UsageError(f"workers is {self.workers}", hint="0 or more")
         if self.chunk_size is not None and self.chunk_size < MIN_CHUNK_SIZE:
             raise UsageError(f"chunk-size is {self.chunk_size}", hint="for example 64MiB")
+        if self.errors:
+            _check_choice("errors", self.errors, ("strict", "replace"))
+        if self.timeout is not None and self.timeout < 1:
+            raise UsageError(f"timeout is {self.timeout} s", hint="1 or more")
+        if not 0 <= self.allow_missing < 1:
+            raise UsageError(
+                f"allow-missing is {100 * self.allow_missing:g} %", hint="from 0% to below 100%"
+            )
         return self
 
 

@@ -18,7 +18,7 @@ from bpefleet.shared.patterns import counting_digest, resolve
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-PLAN_VERSION: Final = 1
+PLAN_VERSION: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Plan(Message):
         pattern = resolve(options.pattern)
         index = {file.path: i for i, file in enumerate(files)}
         runs_on = engine(pattern.name if pattern.native else None)
-        digest = counting_digest(pattern, options.special_tokens, options.errors, runs_on)
+        digest = counting_digest(pattern, options.special_tokens, runs_on)
         return cls(
             version=PLAN_VERSION,
             run=secrets.token_hex(6),
@@ -70,14 +70,14 @@ class Plan(Message):
         """Bytes of the corpus."""
         return sum(file.size for file in self.files)
 
-    def spec(self, chunk: int) -> CountSpec:
-        """What a worker is told of a chunk."""
+    def spec(self, chunk: int, errors: str = "") -> CountSpec:
+        """What a worker is told of a chunk; `errors` in place of what the plan says of them."""
         segments = tuple(Segment(self.files[i].path, a, b) for i, a, b in self.chunks[chunk])
         return CountSpec(
             segments=segments,
             pattern=self.options.pattern,
             special_tokens=self.options.special_tokens,
-            errors=self.options.errors,
+            errors=errors or self.options.errors,
             digest=self.digest,
         )
 

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 from bpefleet.producer.count_here import count_here
 from bpefleet.producer.directory import RunDirectory, check_free
 from bpefleet.producer.fleet import Fleet
-from bpefleet.producer.ledger import Ledger
 from bpefleet.producer.merge import TrainerProcess
+from bpefleet.producer.missing import all_counted
 from bpefleet.producer.plan import Plan
 from bpefleet.producer.progress import Progress
-from bpefleet.producer.report import kept, raise_failed, report
+from bpefleet.producer.report import kept, report
+from bpefleet.producer.session import Session, session
 from bpefleet.producer.sources import find_files
 from bpefleet.producer.split import even_chunk_size, split
 from bpefleet.producer.stages import stage
@@ -30,6 +31,8 @@ from bpefleet.shared.patterns import resolve
 from bpefleet.shared.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from bpefleet.producer.options import Request, Resources
 
 
@@ -71,14 +74,19 @@ def run(request: Request) -> RunResult:
         chunks = list(split(files, cutter, size, progress.warn))
         directory = RunDirectory.create(request.out, Plan.make(options, files, chunks))
         try:
-            return _complete(directory, fleet, progress, begun)
+            return _complete(directory, resources, fleet, progress, begun)
         except BpefleetError:
-            directory.discard_if_empty()
+            directory.discard_if_untouched()
             raise
 
 
-def resume(path: Path, resources: Resources) -> RunResult:
-    """Go on with a run that was stopped.
+def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunResult:
+    """Go on with a run that was stopped, or whose chunks failed.
+
+    Args:
+        path: Its directory.
+        resources: Where to do the work.
+        only: If not empty, the chunks to count; the others are left as they are.
 
     Raises:
         BpefleetError: It cannot be done; the class and the text say why and what to do.
@@ -91,17 +99,23 @@ def resume(path: Path, resources: Resources) -> RunResult:
     begun = time.perf_counter()
     with Progress(show=resources.progress) as progress, ExitStack() as stack:
         fleet = None if resources.in_process else stack.enter_context(Fleet(resources))
-        return _complete(directory, fleet, progress, begun)
+        return _complete(directory, resources, fleet, progress, begun, only)
 
 
 def _complete(
-    directory: RunDirectory, fleet: Fleet | None, progress: Progress, begun: float
+    directory: RunDirectory,
+    resources: Resources,
+    fleet: Fleet | None,
+    progress: Progress,
+    begun: float,
+    only: Collection[int] = (),
 ) -> RunResult:
     try:
-        if fleet is None:
-            manifest = _in_process(directory, progress, begun)
-        else:
-            manifest = _with_fleet(directory, fleet, progress, begun)
+        with session(directory, resources, progress, only) as this:
+            if fleet is None:
+                manifest = _in_process(this, begun)
+            else:
+                manifest = _with_fleet(this, fleet, begun)
     except KeyboardInterrupt:
         raise InterruptedRunError("stopped", hint=kept(directory)) from None
     except (OutputError, QueueError) as error:
@@ -112,37 +126,35 @@ def _complete(
     return RunResult(directory.path, manifest)
 
 
-def _with_fleet(
-    directory: RunDirectory, fleet: Fleet, progress: Progress, begun: float
-) -> dict[str, Any]:
-    plan = directory.plan
-    with TrainerProcess(directory.path) as trainer:
-        ledger = Ledger(directory.counts, plan.digest)
-        progress.start_counting(plan.total_bytes, ledger.totals.bytes_read)
+def _with_fleet(this: Session, fleet: Fleet, begun: float) -> dict[str, Any]:
+    with TrainerProcess(this.directory.path) as trainer:
+        this.watch.start_counting(this.ledger)
         # Only now: RQ, redis and asyncio are slow to import, and meanwhile the workers start.
         from bpefleet.producer.count_there import count_there  # noqa: PLC0415
 
         stages = {"plan": stage(begun)}
         start = time.perf_counter()
-        failed = count_there(plan, ledger, fleet, progress)
-        if failed:
-            raise_failed(directory, failed)
-        ledger.settle()
-        stages["count"] = stage(start) | {"worker_seconds": ledger.totals.seconds}
+        with this.stop.on_signals():
+            failed = count_there(this, fleet)
+        this.ledger.settle()
+        missing = all_counted(this, failed)
+        stages["count"] = stage(start) | {"worker_seconds": this.ledger.totals.seconds}
+        this.watch.start_merging(this.ledger)
         # The trainer reads the counts from disk; two copies in memory serve nobody.
-        del ledger
+        this.ledger.forget()
         fleet.stop()
-        progress.start_merging(plan.options.merges)
-        return trainer.train(stages, progress)
+        return trainer.train({"stages": stages, "missing": missing}, this.watch)
 
 
-def _in_process(directory: RunDirectory, progress: Progress, begun: float) -> dict[str, Any]:
-    plan = directory.plan
-    ledger = Ledger(directory.counts, plan.digest)
-    progress.start_counting(plan.total_bytes, ledger.totals.bytes_read)
+def _in_process(this: Session, begun: float) -> dict[str, Any]:
+    this.watch.start_counting(this.ledger)
     stages = {"plan": stage(begun)}
     start = time.perf_counter()
-    count_here(plan, ledger, progress)
+    with this.stop.on_signals():
+        failed = count_here(this)
+    missing = all_counted(this, failed)
     stages["count"] = stage(start)
-    progress.start_merging(plan.options.merges)
-    return train_tokenizer(directory, ledger.counts, ledger.totals, stages, progress.merged)
+    this.watch.start_merging(this.ledger)
+    facts = {"stages": stages, "missing": missing}
+    ledger = this.ledger
+    return train_tokenizer(this.directory, ledger.counts, ledger.totals, facts, this.watch.merged)

@@ -2,9 +2,9 @@
 
 Runs as a process of its own, `python -m bpefleet.producer.trainer DIR`, so that running out of
 memory here costs the producer nothing. It starts early and waits on stdin for one line of JSON:
-the stages so far. It answers on stdout with a line of JSON for each step: `{"merges": n}`, and at
-the end `{"manifest": {...}}` or `{"error": [class, message, hint]}`. End of stdin before the line
-means that the producer is gone: it stops.
+what the manifest is to say of the stages so far. It answers on stdout with a line of JSON for each
+step: `{"merges": n}`, and at the end `{"manifest": {...}}` or `{"error": [class, message, hint]}`.
+End of stdin before the line means that the producer is gone: it stops.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def train_tokenizer(
     directory: RunDirectory,
     counts: Counts,
     totals: Totals,
-    stages: dict[str, Any],
+    facts: dict[str, Any],
     progress: Callable[[int], object],
 ) -> dict[str, Any]:
     """Merge, and write the artifacts.
@@ -46,7 +46,8 @@ def train_tokenizer(
         directory: The run.
         counts: Its pre-tokens' counts; emptied.
         totals: Their sums.
-        stages: Seconds and peak memory of the stages before, by name.
+        facts: For the manifest: under `stages` seconds and peak memory of those before, by name;
+            under `missing` the chunks that are not in the counts.
         progress: Called with the merges made so far.
 
     Returns:
@@ -61,11 +62,11 @@ def train_tokenizer(
     unique = len(counts)
     start = time.perf_counter()
     tokenizer = _merge(counts, options, progress)
-    stages = stages | {"merge": stage(start)}
+    stages = facts["stages"] | {"merge": stage(start)}
     made = len(tokenizer.merges)
     if made < options.merges and not options.allow_fewer_merges:
         raise _exhausted(made, options)
-    manifest = _manifest(directory.plan, totals, unique, made) | {"stages": stages}
+    manifest = _manifest(directory.plan, totals, unique, made) | facts | {"stages": stages}
     return write_artifacts(directory.path, tokenizer, options.export, manifest)
 
 

@@ -4,23 +4,26 @@ Whoever can write to Redis can name any function, callback or webhook in a job, 
 serializer. `FleetJob` runs one function only and drops the rest.
 
 RQ tells nobody when a job ends. `FleetJob` adds an event to the run's stream in the MULTI in
-which RQ records the end, so that there is no end without event and no event without end.
+which RQ records the end, so that there is no end without event and no event without end. RQ's own
+retries are not used: they leave no trace of the attempts before, and wait only with a scheduler.
+The producer, which reads the events, decides (`bpefleet.producer.chunks`).
 """
 
 from __future__ import annotations
 
-import html
-import traceback
+import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from rq import Queue, Retry
+from rq import Queue
 from rq.job import Job
 from rq.utils import import_attribute
 
 from bpefleet.shared import keys
-from bpefleet.shared.errors import BpefleetError, QueueError
-from bpefleet.shared.messages import CountSpec, Failed, MessageError
+from bpefleet.shared.errors import BpefleetError
+from bpefleet.shared.failures import describe, describe_text
 from bpefleet.shared.serializer import JsonSerializer
+from bpefleet.shared.text import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,22 +31,16 @@ if TYPE_CHECKING:
     from redis import Redis
     from redis.client import Pipeline
 
-HEARTBEAT: Final = 5
+    from bpefleet.shared.messages import CountSpec, Failed
+
+HEARTBEAT: Final = 4
 """Seconds between a worker's signs of life."""
-
-LOST_AFTER: Final = 3 * HEARTBEAT
-"""Seconds of silence after which a worker counts as dead and its job as abandoned."""
-
-RETRIES: Final = 3
-"""Times that a failed job is tried again at once, if trying again can help."""
 
 RESULT_TTL: Final = 600
 """Seconds that RQ keeps a counted job. The event and the payload matter, not this."""
 
 FAILURE_TTL: Final = keys.EVENTS_TTL
 """Seconds that RQ keeps a failed job."""
-
-_TRACEBACK_LINES: Final = 20
 
 
 class ForbiddenJobError(BpefleetError):
@@ -91,9 +88,7 @@ class FleetJob(Job):
             result = super().perform()
             self._counted = self.serializer.dumps(result)
         except Exception as error:
-            if not _may_heal(error):
-                self.retries_left = 0
-            self.failed = _describe(error)
+            self.failed = describe(error)
             raise
         return result
 
@@ -107,7 +102,13 @@ class FleetJob(Job):
         self, exc_string: str, pipeline: Pipeline, *args: Any, **kwargs: Any
     ) -> None:
         super()._handle_failure(exc_string, pipeline, *args, **kwargs)
-        failed = self.failed or _describe_text(exc_string)
+        failed = self.failed or describe_text(exc_string)
+        failed = replace(
+            failed,
+            worker=failed.worker or self.worker_name or "",
+            started=self.started_at.timestamp() if self.started_at else 0.0,
+            ended=time.time(),
+        )
         self._announce("failed", JsonSerializer.dumps(failed.to_json()), pipeline)
 
     def _announce(self, outcome: str, body: bytes, pipeline: Pipeline) -> None:
@@ -149,7 +150,6 @@ def build_job(
         timeout=timeout,
         result_ttl=RESULT_TTL,
         failure_ttl=FAILURE_TTL,
-        retry=Retry(max=RETRIES),
         connection=connection,
         serializer=JsonSerializer,
     )
@@ -159,35 +159,3 @@ def build_job(
 def fleet_queue(connection: Redis) -> Queue:
     """The queue that all producers fill and all workers serve."""
     return Queue(keys.QUEUE, connection=connection, job_class=FleetJob, serializer=JsonSerializer)
-
-
-def escaped(text: str) -> str:
-    r"""`text` with control and format characters as `\x1b`, `\u202e` and markup as entities."""
-    shown = (char if char.isprintable() else ascii(char)[1:-1] for char in text)
-    return html.escape("".join(shown))
-
-
-def _may_heal(error: Exception) -> bool:
-    """Whether another attempt can end differently: our own errors say what is wrong for good."""
-    return isinstance(error, QueueError) or not isinstance(error, BpefleetError | MessageError)
-
-
-def _describe(error: Exception) -> Failed:
-    lines = "".join(traceback.format_exception(error)).splitlines()
-    return Failed(
-        kind=type(error).__name__,
-        error=str(error),
-        traceback="\n".join(lines[-_TRACEBACK_LINES:]),
-    )
-
-
-def _describe_text(exc_string: str) -> Failed:
-    """For ends that RQ notices from outside, where there is no exception to ask."""
-    lines = exc_string.splitlines() or [""]
-    if "AbandonedJobError" in exc_string:
-        text = f"its worker died or lost Redis for {LOST_AFTER} s, on every attempt"
-        return Failed(kind="AbandonedJobError", error=text, traceback="")
-    if "stopped by user" in exc_string:
-        return Failed(kind="StoppedJob", error="stopped on request", traceback="")
-    tail = "\n".join(lines[-_TRACEBACK_LINES:])
-    return Failed(kind=lines[-1].partition(":")[0], error=lines[-1], traceback=tail)

@@ -10,6 +10,10 @@ RQ keeps its own keys under `rq:`; ours all start with `bpefleet:`.
     String. Written by a worker before its job ends; read by the aggregator. Deleted once folded,
     else expires after `PAYLOAD_TTL`.
 
+`bpefleet:status:<run>`
+    String, JSON. Written by the producer about once a second while it counts; read by `bpefleet
+    status`. Expires `STATUS_TTL` after the last time.
+
 `bpefleet:check:<token>`
     String. Written by whoever connects, to see that Redis takes writes. Expires in a second.
 
@@ -36,6 +40,9 @@ PAYLOAD_TTL: Final = 24 * 3600
 EVENTS_TTL: Final = 7 * 24 * 3600
 """Seconds that an abandoned run's event stream stays."""
 
+STATUS_TTL: Final = 24 * 3600
+"""Seconds that the last status of a run stays."""
+
 ABANDONED_LOCK: Final = "bpefleet:abandoned"
 """Held while abandoned jobs are queued again: two producers at it would queue each twice."""
 
@@ -56,6 +63,11 @@ def payload_key(run: str, chunk: int, token: str) -> str:
 def payload_keys(run: str) -> str:
     """A pattern that matches all payloads of a run: its name has no character that SCAN reads."""
     return f"bpefleet:payload:{run}:*"
+
+
+def status_key(run: str) -> str:
+    """The latest snapshot of a run."""
+    return f"bpefleet:status:{run}"
 
 
 def check_key(token: str) -> str:

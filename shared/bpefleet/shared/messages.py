@@ -8,6 +8,7 @@ in its completion `Event`. Reading is strict: anything missing, unknown or of an
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
+from types import UnionType
 from typing import Any, Self, get_args, get_origin, get_type_hints
 
 
@@ -47,6 +48,8 @@ def _read(where: str, expected: Any, value: object) -> Any:
         return tuple(_read(f"{where}[{i}]", item, v) for i, v in enumerate(value))
     if isinstance(expected, type) and issubclass(expected, Message):
         return expected.from_json(value)
+    if get_origin(expected) is UnionType:  # `x | None`
+        return None if value is None else _read(where, get_args(expected)[0], value)
     if expected is float and type(value) is int:
         return float(value)
     if type(value) is not expected:
@@ -97,7 +100,9 @@ class Counted(Message):
         unmatched: Bytes of text that the regex matched nowhere.
         seconds: Wall time of the count, reading and serializing included.
         peak_rss: Bytes of peak resident memory of the work-horse.
-        worker: The worker's name.
+        worker: The worker's name, which begins with its host's.
+        started: When the attempt began, Unix seconds by the worker's clock.
+        ended: When it ended, likewise.
     """
 
     key: str
@@ -111,12 +116,30 @@ class Counted(Message):
     seconds: float
     peak_rss: int
     worker: str
+    started: float
+    ended: float
 
 
 @dataclass(frozen=True, slots=True)
 class Failed(Message):
-    """Why a chunk's job failed: the error's kind and text, and the traceback's last lines."""
+    """Why an attempt at a chunk failed.
+
+    Attributes:
+        kind: The error's class, or what it is called here.
+        error: What happened and what to do, in words.
+        traceback: The traceback's last lines; empty for an end seen from outside.
+        may_heal: Whether another attempt can end differently.
+        worker: The worker's name, empty if unknown.
+        started: When the attempt began, Unix seconds by the worker's clock; 0 if unknown.
+        ended: When it ended, or was found to have ended.
+        peak_rss: Bytes of peak resident memory of the work-horse; 0 if unknown.
+    """
 
     kind: str
     error: str
-    traceback: str
+    traceback: str = ""
+    may_heal: bool = False
+    worker: str = ""
+    started: float = 0.0
+    ended: float = 0.0
+    peak_rss: int = 0

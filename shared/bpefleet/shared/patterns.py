@@ -176,16 +176,16 @@ def split_special(special_tokens: Iterable[str]) -> regex.Pattern[str] | None:
     return regex.compile("|".join(map(regex.escape, ordered))) if ordered else None
 
 
-def counting_digest(
-    pattern: Pattern, special_tokens: Sequence[str], errors: str, engine: str
-) -> bytes:
+def counting_digest(pattern: Pattern, special_tokens: Sequence[str], engine: str) -> bytes:
     """The 32-byte SHA-256 of all that a chunk's counts depend on beside its text.
+
+    What is done about bytes that are not UTF-8 is not among it: text that `strict` counts has none,
+    and `replace` counts it the same.
 
     Args:
         pattern: The split rule.
         special_tokens: In any order; their order changes no count.
-        errors: `strict` or `replace`.
         engine: The scanner and its Unicode version, as the side that counts knows it.
     """
-    facts = [pattern.splits, sorted(special_tokens), errors, engine]
+    facts = [pattern.splits, sorted(special_tokens), engine]
     return hashlib.sha256(json.dumps(facts, ensure_ascii=True).encode()).digest()

@@ -23,7 +23,7 @@ def demand_same_counting(spec: CountSpec) -> None:
     """
     pattern = resolve(spec.pattern)
     here = engine(pattern.name if pattern.native else None)
-    digest = counting_digest(pattern, spec.special_tokens, spec.errors, here)
+    digest = counting_digest(pattern, spec.special_tokens, here)
     if digest.hex() != spec.digest:
         raise UsageError(
             f"this worker ({here}) would split text differently from the run's producer",

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from redis.exceptions import OutOfMemoryError
 
 from bpefleet.shared import keys
 from bpefleet.shared.memory import peak_rss
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from bpefleet.kernel._kernel import Counts
     from bpefleet.kernel.segments import Tally
 
+_FULL_PAUSE: Final = 1.0
+
 
 def publish(
     job: Job,
@@ -26,7 +30,7 @@ def publish(
     digest: str,
     counts: Counts,
     tally: Tally,
-    started: float,
+    began: float,
 ) -> Counted:
     """Put the counts under a key of their own: as an RQ result they would cost five times more.
 
@@ -37,11 +41,11 @@ def publish(
         digest: Hex digest of what the counts depend on, to go with them.
         counts: The counts.
         tally: What else was met.
-        started: When the job began, by `time.perf_counter`.
+        began: When the job began, by `time.perf_counter`.
     """
     payload = counts.encode(bytes.fromhex(digest))
     key = keys.payload_key(run, chunk, secrets.token_hex(8))
-    job.connection.set(key, payload, ex=keys.PAYLOAD_TTL)
+    _put(job, key, payload)
     return Counted(
         key=key,
         sha256=hashlib.sha256(payload).hexdigest(),
@@ -51,7 +55,20 @@ def publish(
         unique=len(counts),
         replaced=tally.replaced,
         unmatched=tally.unmatched,
-        seconds=time.perf_counter() - started,
+        seconds=(seconds := time.perf_counter() - began),
         peak_rss=peak_rss(),
         worker=job.worker_name or "",
+        started=(now := time.time()) - seconds,
+        ended=now,
     )
+
+
+def _put(job: Job, key: str, payload: bytes) -> None:
+    """Store the payload, waiting for room where Redis is full: the aggregator makes some."""
+    while True:
+        try:
+            job.connection.set(key, payload, ex=keys.PAYLOAD_TTL)
+        except OutOfMemoryError:
+            time.sleep(_FULL_PAUSE)  # the job's time-out bounds the wait
+        else:
+            return

@@ -31,12 +31,10 @@ def count_chunk(run: str, chunk: int, spec: dict[str, Any]) -> dict[str, Any]:
         UsageError: This worker would count differently from what the producer expects.
         SourceError: A source cannot be read, changed, or holds invalid text.
     """
-    started = time.perf_counter()
+    began = time.perf_counter()
     plan = CountSpec.from_json(spec)
     demand_same_counting(plan)
     counts, tally = count_spec(plan)
     job = cast("Job", get_current_job())
-    counted = publish(
-        job, run, chunk, digest=plan.digest, counts=counts, tally=tally, started=started
-    )
+    counted = publish(job, run, chunk, digest=plan.digest, counts=counts, tally=tally, began=began)
     return counted.to_json()

@@ -10,13 +10,15 @@ import os
 import secrets
 import signal
 import socket
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from rq import Worker, worker_registration
 
 from bpefleet.shared import keys
 from bpefleet.shared.errors import UsageError
-from bpefleet.shared.jobs import HEARTBEAT, LOST_AFTER, FleetJob
+from bpefleet.shared.failures import LOST_AFTER
+from bpefleet.shared.jobs import HEARTBEAT, FleetJob
 from bpefleet.shared.memory import peak_of
 from bpefleet.shared.messages import Failed
 from bpefleet.shared.serializer import JsonSerializer, install
@@ -99,7 +101,7 @@ class FleetWorker(Worker):
         failed = _explain_death(retpid, ret_val, rusage)
         self.log.warning("job %s (%s): %s", job.id, job.description, failed.error)
         if isinstance(job, FleetJob):
-            job.failed = failed
+            job.failed = replace(failed, worker=self.name)
 
     def unsubscribe(self) -> None:
         """Leave the command channel without delay.
@@ -119,16 +121,18 @@ def _new_name() -> str:
 
 
 def _explain_death(retpid: int | None, status: int | None, rusage: struct_rusage | None) -> Failed:
+    peak = peak_of(rusage) if rusage else 0
     if retpid is None or status is None:
         text = "the work-horse did not stop at its time-out and was killed"
-        return Failed(kind="JobTimeoutException", error=text, traceback="")
+        return Failed(kind="JobTimeoutException", error=text, may_heal=True, peak_rss=peak)
     code = os.waitstatus_to_exitcode(status)
     if code == -signal.SIGKILL:
         text = (
             f"the work-horse was killed (SIGKILL), most likely for want of memory: "
-            f"it had {peak_of(rusage) / 2**20 if rusage else 0:.0f} MiB at its peak\n"
+            f"it had {peak / 2**20:.0f} MiB at its peak\n"
             f"hint: use smaller chunks, or fewer workers on that machine"
         )
-        return Failed(kind="OutOfMemory", error=text, traceback="")
+        return Failed(kind="OutOfMemory", error=text, may_heal=True, peak_rss=peak)
     how = f"signal {-code}" if code < 0 else f"exit code {code}"
-    return Failed(kind="WorkHorseDied", error=f"the work-horse died: {how}", traceback="")
+    text = f"the work-horse died: {how}"
+    return Failed(kind="WorkHorseDied", error=text, may_heal=True, peak_rss=peak)

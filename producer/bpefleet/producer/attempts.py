@@ -1,0 +1,148 @@
+"""The history of attempts: who counted which chunk when, and how it ended.
+
+`DIR/attempts.jsonl` holds one line of JSON for each attempt that ended, in the order in which the
+producer learned of it. It is for people; what counts as folded is the ledger's to say. RQ forgets
+attempts: it keeps the last one, for a while.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import orjson
+
+from bpefleet.shared.errors import OutputError
+from bpefleet.shared.messages import Counted, Failed, Message, MessageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ATTEMPTS: Final = "attempts.jsonl"
+COUNTED: Final = "counted"
+FAILED: Final = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt(Message):
+    """An attempt at a chunk that ended.
+
+    Attributes:
+        chunk: Index of the chunk in the plan.
+        outcome: `counted` or `failed`.
+        event: Id of the event that told of it; empty if there was none.
+        worker: The worker's name, which begins with its host's.
+        started: Unix seconds by the worker's clock; 0 if unknown.
+        ended: Likewise.
+        peak_rss: Bytes of peak resident memory of the work-horse; 0 if unknown.
+        bytes_read: Bytes of text counted.
+        kind: Of a failure: the error's class, or what it is called here.
+        error: What happened.
+        traceback: Its last lines.
+        final: Whether the chunk was given up with it, as far as that session went.
+    """
+
+    chunk: int
+    outcome: str
+    event: str
+    worker: str
+    started: float
+    ended: float
+    peak_rss: int
+    bytes_read: int = 0
+    kind: str = ""
+    error: str = ""
+    traceback: str = ""
+    final: bool = False
+
+    @classmethod
+    def of(cls, chunk: int, end: Counted | Failed, *, event: str = "", final: bool = False) -> Self:
+        """The attempt that ended so."""
+        what: dict[str, Any] = (
+            {"outcome": COUNTED, "bytes_read": end.bytes_read}
+            if isinstance(end, Counted)
+            else {
+                "outcome": FAILED,
+                "kind": end.kind,
+                "error": end.error,
+                "traceback": end.traceback,
+                "final": final,
+            }
+        )
+        return cls(
+            chunk=chunk,
+            event=event,
+            worker=end.worker,
+            started=end.started,
+            ended=end.ended,
+            peak_rss=end.peak_rss,
+            **what,
+        )
+
+
+class Journal:
+    """Appends attempts to a run's history, each event's once."""
+
+    def __init__(self, directory: Path) -> None:
+        """Open it.
+
+        Raises:
+            OutputError: It cannot be read or written.
+        """
+        self._path = directory / ATTEMPTS
+        with _explained(self._path):
+            text = self._path.read_bytes() if self._path.exists() else b""
+            self._file = self._path.open("ab", buffering=0)
+            if text and not text.endswith(b"\n"):
+                self._file.write(b"\n")  # a crash left half a line
+        self._events = {attempt.event for attempt in _parse(text)}
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def add(self, attempt: Attempt) -> None:
+        """Append an attempt, unless its event is there already.
+
+        Raises:
+            OutputError: The disk is full or fails.
+        """
+        if attempt.event and attempt.event in self._events:
+            return
+        self._events.add(attempt.event)
+        with _explained(self._path):
+            self._file.write(orjson.dumps(attempt.to_json()) + b"\n")
+
+
+def read_attempts(directory: Path) -> dict[int, list[Attempt]]:
+    """The attempts of a run by chunk, each chunk's in order.
+
+    Raises:
+        OutputError: The history cannot be read.
+    """
+    path = directory / ATTEMPTS
+    found: dict[int, list[Attempt]] = {}
+    with _explained(path):
+        text = path.read_bytes() if path.exists() else b""
+    for attempt in _parse(text):
+        found.setdefault(attempt.chunk, []).append(attempt)
+    return found
+
+
+def _parse(text: bytes) -> Iterator[Attempt]:
+    """The attempts in a history; half a line, which a crash leaves, is none."""
+    for line in text.splitlines():
+        with suppress(orjson.JSONDecodeError, MessageError):
+            yield Attempt.from_json(orjson.loads(line))
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(
+            f"{path}: {error.strerror}", hint="make room or check the permissions"
+        ) from error

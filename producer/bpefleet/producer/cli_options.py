@@ -1,0 +1,129 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from bpefleet.shared.errors import ExitCode
+
+_UNITS: Final = {"": 1, "k": 10**3, "ki": 2**10, "m": 10**6, "mi": 2**20, "g": 10**9, "gi": 2**30}
+EXIT_CODES: Final = "Exit codes: " + ", ".join(
+    f"{code.value} {code.name.lower().replace('_', ' ')}" for code in ExitCode
+)
+
+
+class Size(click.ParamType[int]):
+    """A number of bytes: `33554432`, `32MiB`, `64 MB`."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read a size, or end with click's usage error."""
+        if isinstance(value, int):
+            return value
+        match = re.fullmatch(r"\s*(\d+)\s*([kmg]?i?)b?\s*", value, re.IGNORECASE)
+        if match is None or match[2].lower() not in _UNITS or int(match[1]) == 0:
+            self.fail(f"{value!r} is no size; write it as 64MiB or 100MB", param, ctx)
+        return int(match[1]) * _UNITS[match[2].lower()]
+
+
+class Percent(click.ParamType[float]):
+    """A share: `0.1%`."""
+
+    name = "percent"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read a percentage, or end with click's usage error."""
+        if isinstance(value, float):
+            return value
+        match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*%\s*", value)
+        if match is None:
+            self.fail(f"{value!r} is no percentage; write it as 0.1%", param, ctx)
+        return float(match[1]) / 100
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+redis_option = click.option(
+    "--redis",
+    metavar="URL",
+    envvar="BPEFLEET_REDIS",
+    show_envvar=True,
+    help="Redis whose workers count: redis://, rediss:// or unix://. "
+    "Without it a private server is started for the run.",
+)
+workers_option = click.option(
+    "--workers",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Local workers. Default: one a core, or none with --redis. "
+    "0 without --redis counts in this process, with no server.",
+)
+timeout_option = click.option(
+    "--timeout",
+    type=click.IntRange(min=1),
+    metavar="SECONDS",
+    help="How long one attempt at a chunk may take. Default: plenty, by the chunk's size.",
+)
+allow_missing_option = click.option(
+    "--allow-missing",
+    type=Percent(),
+    default="0%",
+    show_default=True,
+    metavar="PERCENT",
+    help="Finish without chunks that keep failing, up to this share of the corpus. "
+    "The tokenizer is then not that of the whole corpus.",
+)
+directory_argument = click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
+tie_break_option = click.option(
+    "--tie-break",
+    type=click.Choice(["lexmax", "rawid", "hf", "lexmin"]),
+    default="lexmax",
+    show_default=True,
+    help="Which pair wins among equal counts: the greatest bytes (CS336, ffbpe), the "
+    "smallest ids (rustbpe, bpeasy), Hugging Face's rule, the smallest bytes.",
+)
+min_frequency_option = click.option(
+    "--min-frequency",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Merge no pair that occurs less often.",
+)
+max_token_length_option = click.option(
+    "--max-token-length",
+    type=click.IntRange(min=2),
+    metavar="BYTES",
+    help="Make no token longer than this.",
+)
+vocab_size_option = click.option(
+    "--vocab-size",
+    type=int,
+    required=True,
+    metavar="N",
+    help="Tokens in all: 256 bytes, the merges, the special tokens.",
+)
+out_option = click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="New directory for the run and its files.",
+)
+allow_fewer_option = click.option(
+    "--allow-fewer-merges",
+    is_flag=True,
+    help="Accept a corpus that holds too few merges for the vocabulary.",
+)
+export_option = click.option(
+    "--export",
+    multiple=True,
+    type=click.Choice(["pickle"]),
+    help="Also write vocab.pkl and merges.pkl.",
+)

@@ -1,0 +1,134 @@
+"""The commands about a run that is there: resume, retry, merge, status, failed, cancel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from bpefleet.producer import cli_options as options_
+from bpefleet.producer.cli_options import EXIT_CODES
+from bpefleet.producer.cli_summary import summarize
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command(epilog=EXIT_CODES)
+@options_.directory_argument
+@options_.allow_missing_option
+@options_.timeout_option
+@options_.workers_option
+@options_.redis_option
+@options_.json_option
+def resume(directory: Path, *, as_json: bool, **resources: Any) -> None:
+    """Go on with the run in DIR after a crash, an error, a reboot or Ctrl-C.
+
+    What is counted is not counted again. Failed chunks are tried again, too. Another Redis and
+    other workers than before may do the work.
+    """
+    from bpefleet.producer.options import Resources  # noqa: PLC0415  --help stays quick
+    from bpefleet.producer.run import resume as resume_  # noqa: PLC0415
+
+    summarize(resume_(directory, Resources(**resources, progress=True)), as_json=as_json)
+
+
+@click.command(epilog=EXIT_CODES)
+@options_.directory_argument
+@click.argument("chunks", type=click.IntRange(min=0), nargs=-1, metavar="[CHUNK]...")
+@click.option(
+    "--errors",
+    type=click.Choice(["replace"]),
+    help="Count U+FFFD in place of bytes that are not UTF-8. The chunks counted so far have none.",
+)
+@options_.allow_missing_option
+@options_.timeout_option
+@options_.workers_option
+@options_.redis_option
+@options_.json_option
+def retry(
+    directory: Path, *, chunks: tuple[int, ...], errors: str | None, as_json: bool, **resources: Any
+) -> None:
+    """Count the failed chunks of the run in DIR again, all or those named, and finish the run.
+
+    \b
+    bpefleet failed DIR          which chunks failed, and why
+    bpefleet retry DIR 12 31     these two only
+    """  # noqa: D301  click's mark for a paragraph to leave as it is
+    from bpefleet.producer.options import Resources  # noqa: PLC0415  --help stays quick
+    from bpefleet.producer.retry import retry as retry_  # noqa: PLC0415
+
+    resources_ = Resources(**resources, errors=errors or "", progress=True)
+    summarize(retry_(directory, chunks, resources_), as_json=as_json)
+
+
+@click.command(epilog=EXIT_CODES)
+@options_.directory_argument
+@options_.vocab_size_option
+@options_.out_option
+@options_.tie_break_option
+@options_.min_frequency_option
+@options_.max_token_length_option
+@options_.allow_fewer_option
+@options_.export_option
+@options_.json_option
+def merge(directory: Path, *, out: Path, as_json: bool, **options: Any) -> None:
+    """Train another tokenizer on the counts kept in DIR, without counting again.
+
+    Pattern and special tokens stay: the counts depend on them.
+    """
+    from bpefleet.producer.merge_again import merge_again  # noqa: PLC0415  --help stays quick
+
+    summarize(merge_again(directory, out, options), as_json=as_json)
+
+
+@click.command(epilog=EXIT_CODES)
+@click.argument("run", metavar="DIR|RUN")
+@options_.redis_option
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@click.option("--watch", is_flag=True, help="Print it again every second until the run ends.")
+def status(run: str, *, redis: str | None, as_json: bool, watch: bool) -> None:
+    """Show how far a run is: chunks by state, rate, time left, workers, failures.
+
+    A run is named by its directory, or by its id together with --redis.
+    """
+    from bpefleet.producer.status import show  # noqa: PLC0415  --help stays quick
+
+    show(run, redis, as_json=as_json, watch=watch)
+
+
+@click.command(epilog=EXIT_CODES)
+@options_.directory_argument
+@click.option(
+    "--traceback", "chunk", type=click.IntRange(min=0), metavar="CHUNK",
+    help="Show all attempts at this chunk instead, with their tracebacks.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def failed(directory: Path, *, chunk: int | None, as_json: bool) -> None:
+    """List the failed chunks of the run in DIR.
+
+    One line each: chunk, source and bytes, attempts, worker, last error.
+    """
+    from bpefleet.producer.status import show_attempts, show_failed  # noqa: PLC0415
+
+    if chunk is None:
+        show_failed(directory, as_json=as_json)
+    else:
+        show_attempts(directory, chunk, as_json=as_json)
+
+
+@click.command(epilog=EXIT_CODES)
+@options_.directory_argument
+@click.option("--redis", metavar="URL", envvar="BPEFLEET_REDIS", show_envvar=True,
+              help="Also take the jobs that a dead producer left off this queue.")  # fmt: skip
+def cancel(directory: Path, *, redis: str | None) -> None:
+    """Stop the run in DIR, wherever its process is. What is counted is kept.
+
+    The running chunks are finished first.
+    """
+    from bpefleet.producer.cancel import cancel as cancel_  # noqa: PLC0415
+
+    click.echo(cancel_(directory, redis))
+
+
+COMMANDS: Final = (resume, retry, merge, status, failed, cancel)

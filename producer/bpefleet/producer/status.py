@@ -1,0 +1,182 @@
+"""Shows runs to people: how far one is, which chunks failed, what was tried."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import orjson
+
+from bpefleet.producer.attempts import read_attempts
+from bpefleet.producer.directory import RunDirectory
+from bpefleet.producer.ledger import read_index
+from bpefleet.producer.lock import holder
+from bpefleet.producer.snapshot import COUNT, MERGE, Snapshot, at_rest, failures
+from bpefleet.producer.watch import SNAPSHOT
+from bpefleet.shared.errors import QueueError, UsageError
+from bpefleet.shared.messages import MessageError
+from bpefleet.shared.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bpefleet.producer.attempts import Attempt
+
+_SHOWN = 10
+
+
+def show(run: str, redis: str | None, *, as_json: bool, watch: bool) -> None:
+    """Print how far a run is, once or until it ends.
+
+    Raises:
+        UsageError: There is no directory of that name, and no Redis to ask.
+        BpefleetError: It cannot be read.
+    """
+    while True:
+        snapshot = find(run, redis)
+        if as_json:
+            click.echo(orjson.dumps(snapshot.to_json(), option=orjson.OPT_INDENT_2))
+        else:
+            if watch:
+                click.clear()
+            click.echo("\n".join(lines(snapshot)))
+        if not (watch and snapshot.producer):
+            return
+        time.sleep(1)
+
+
+def find(run: str, redis: str | None) -> Snapshot:
+    """The latest snapshot of a run, by its directory or, with a Redis, by its id.
+
+    Raises:
+        UsageError: There is no directory of that name, and no Redis to ask.
+        QueueError: Redis knows no such run.
+        OutputError: The directory cannot be read.
+    """
+    if Path(run).exists():
+        return of_directory(RunDirectory.open(Path(run)))
+    if redis is None:
+        raise UsageError(
+            f"{run}: no such directory", hint="a run's id needs the Redis it uses: --redis URL"
+        )
+    from bpefleet.shared.connect import check, connect  # noqa: PLC0415  slow to import
+    from bpefleet.shared.keys import status_key  # noqa: PLC0415
+
+    check(redis)
+    with connect(redis) as connection:
+        data: Any = connection.get(status_key(run))
+    if data is None:
+        raise QueueError(f"no run {run} is under way there")
+    return Snapshot.from_json(orjson.loads(data))
+
+
+def of_directory(directory: RunDirectory) -> Snapshot:
+    """The latest snapshot of the run in a directory.
+
+    Raises:
+        OutputError: It cannot be read.
+    """
+    if holder(directory.path):
+        try:
+            return Snapshot.from_json(orjson.loads((directory.path / SNAPSHOT).read_bytes()))
+        except (OSError, orjson.JSONDecodeError, MessageError):
+            pass  # it began just now
+    return at_rest(directory, time.time())
+
+
+def lines(now: Snapshot) -> Iterable[str]:
+    """A snapshot in words."""
+    yield f"run {now.run}: {now.stage}" + (f", {now.producer}" if now.producer else "")
+    share = 100 * now.bytes_counted / now.bytes if now.bytes else 100
+    yield (
+        f"  text     {_size(now.bytes_counted)} of {_size(now.bytes)} counted ({share:.1f} %)"
+        + (f", {now.unique:,} different pre-tokens" if now.unique else "")
+    )
+    yield (
+        f"  chunks   {now.counted:,} of {now.chunks:,} counted, {len(now.running)} running, "
+        f"{now.queued} queued, {now.waiting:,} waiting, {len(now.failed)} failed"
+        + (f"; {now.retries} retries" if now.retries else "")
+    )
+    if now.stage == COUNT:
+        left = f", {timedelta(seconds=round(now.eta))} left" if now.eta is not None else ""
+        yield f"  rate     {_size(round(now.rate))}/s{left}; {now.workers} workers"
+    if now.stage == MERGE:
+        yield f"  merges   {now.merges_made:,} of {now.merges:,}"
+    for running in now.running[:_SHOWN]:
+        where = f"{printable(running.what)} on {printable(running.worker)}"
+        yield f"  running  {running.chunk}: {where}"
+    for failure in now.failed[:_SHOWN]:
+        first = failure.error.partition("\n")[0]
+        yield f"  failed   {failure.chunk}: {printable(failure.what)}: {printable(first)}"
+    if (more := len(now.failed) - _SHOWN) > 0:
+        yield f"           and {more} more"
+    if not now.producer and now.counted < now.chunks:
+        word = "retry" if now.failed else "resume"
+        yield f"  go on    bpefleet {word} {now.directory}"
+
+
+def show_failed(path: Path, *, as_json: bool) -> None:
+    """Print the failed chunks, a line each.
+
+    Raises:
+        OutputError: The directory cannot be read.
+    """
+    directory = RunDirectory.open(path)
+    counted, _ = read_index(directory.counts)
+    failed = failures(directory, counted)
+    if as_json:
+        click.echo(orjson.dumps([f.to_json() for f in failed], option=orjson.OPT_INDENT_2))
+        return
+    for failure in failed:
+        attempts = f"{failure.attempts} attempt{'s' if failure.attempts > 1 else ''}"
+        where = f", last on {failure.worker}" if failure.worker else ""
+        error = printable(failure.error.partition("\n")[0])
+        places = ", ".join(
+            f"{printable(s.path)} bytes {s.start}-{s.end}"
+            for s in directory.plan.spec(failure.chunk).segments[:3]
+        )
+        more = len(directory.plan.chunks[failure.chunk]) - 3
+        places += f" and {more} more" if more > 0 else ""
+        click.echo(f"{failure.chunk}: {places}: {attempts}{where}: {error}")
+
+
+def show_attempts(path: Path, chunk: int, *, as_json: bool) -> None:
+    """Print all attempts at a chunk, with their tracebacks.
+
+    Raises:
+        UsageError: The run has no such chunk.
+        OutputError: The directory cannot be read.
+    """
+    directory = RunDirectory.open(path)
+    if chunk >= len(directory.plan.chunks):
+        raise UsageError(f"{path} has chunks 0 to {len(directory.plan.chunks) - 1}")
+    attempts = read_attempts(path).get(chunk, [])
+    if as_json:
+        click.echo(orjson.dumps([a.to_json() for a in attempts], option=orjson.OPT_INDENT_2))
+        return
+    click.echo(f"chunk {chunk}: {printable(directory.plan.describe(chunk))}")
+    for number, attempt in enumerate(attempts, 1):
+        click.echo(f"attempt {number}: {_told(attempt)}")
+        for line in attempt.traceback.splitlines():
+            click.echo(f"    {printable(line)}")
+
+
+def _told(attempt: Attempt) -> str:
+    when = datetime.fromtimestamp(attempt.ended, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    took = f" after {attempt.ended - attempt.started:.1f} s" if attempt.started else ""
+    peak = f", {attempt.peak_rss / 2**20:.0f} MiB at its peak" if attempt.peak_rss else ""
+    worker = f" on {printable(attempt.worker)}" if attempt.worker else ""
+    what = f": {printable(attempt.error)}" if attempt.error else ""
+    return f"{attempt.outcome} {when}{took}{worker}{peak}{what}"
+
+
+def _size(count: int) -> str:
+    size, unit = float(count), "B"
+    for unit in ("B", "kB", "MB", "GB", "TB"):  # noqa: B007  the last one found is used
+        if size < 1000:  # noqa: PLR2004
+            break
+        size /= 1000
+    return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"

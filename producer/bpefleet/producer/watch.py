@@ -1,0 +1,144 @@
+"""What people see of a run while it goes: progress on stderr, and a snapshot for who looks on.
+
+`DIR/status.json` holds the snapshot, renewed about once a second. The run never reads it back.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections import deque
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from bpefleet.producer.snapshot import COUNT, MERGE, Failure, Running, Snapshot, at_rest
+
+if TYPE_CHECKING:
+    from bpefleet.producer.chunks import Chunks
+    from bpefleet.producer.directory import RunDirectory
+    from bpefleet.producer.ledger import Ledger
+    from bpefleet.producer.progress import Progress
+    from bpefleet.producer.sweep import Sweep
+
+SNAPSHOT: Final = "status.json"
+_EVERY: Final = 1.0
+_RATE_OVER: Final = 30.0
+_FAILURES_SHOWN: Final = 1000
+
+
+class Watch:
+    """Tells of a run. Writes files: not for use on an event loop."""
+
+    def __init__(self, directory: RunDirectory, progress: Progress) -> None:
+        self._directory = directory
+        self._progress = progress
+        self._path = directory.path / SNAPSHOT
+        self._next = 0.0
+        self._samples: deque[tuple[float, int]] = deque()
+        self._now = replace(
+            at_rest(directory, time.time()),
+            producer=f"process {os.getpid()} on {socket.gethostname()}",
+            stage=COUNT,
+        )
+
+    def warn(self, text: str) -> None:
+        """Tell the person that something is not as they may think."""
+        self._progress.warn(text)
+
+    def start_counting(self, ledger: Ledger) -> None:
+        """The count stage begins, with what is in the ledger already."""
+        self._progress.start_counting(self._now.bytes, ledger.totals.bytes_read)
+
+    def counting(self, ledger: Ledger, chunks: Chunks, sweep: Sweep | None = None) -> bytes | None:
+        """Show how far counting is; the new snapshot as JSON, if it was time for one."""
+        running = sweep.running if sweep else {}
+        self._progress.counted(
+            ledger.totals.bytes_read,
+            f"{len(ledger.chunks):,}/{self._now.chunks:,} chunks, {len(running)} running, "
+            f"{len(chunks.failed)} failed, {len(ledger.counts):,} unique",
+        )
+        if not self._due():
+            return None
+        counted = ledger.totals.bytes_read
+        rate = self._rate(counted)
+        describe = self._directory.plan.describe
+        return self._show(
+            replace(
+                self._now,
+                counted=len(ledger.chunks),
+                running=tuple(Running(c, describe(c), w) for c, w in sorted(running.items())),
+                queued=max(0, len(chunks.queued) - len(running)),
+                waiting=chunks.waiting + chunks.resting,
+                failed=tuple(self._failures(chunks)),
+                bytes_counted=counted,
+                unique=len(ledger.counts),
+                retries=chunks.retries,
+                workers=sweep.workers if sweep else 1,
+                rate=rate,
+                eta=(self._now.bytes - counted) / rate if rate else None,
+            )
+        )
+
+    def start_merging(self, ledger: Ledger) -> None:
+        """The merge stage begins."""
+        self._progress.start_merging(self._now.merges)
+        self._show(
+            replace(
+                self._now,
+                stage=MERGE,
+                counted=len(ledger.chunks),
+                bytes_counted=ledger.totals.bytes_read,
+                unique=len(ledger.counts),
+                running=(),
+                queued=0,
+                waiting=0,
+                workers=0,
+                rate=0.0,
+                eta=None,
+            )
+        )
+
+    def merged(self, merges: int) -> None:
+        """Show merges made so far."""
+        self._progress.merged(merges)
+        if self._due():
+            self._show(replace(self._now, merges_made=merges))
+
+    def close(self) -> None:
+        """Leave no snapshot behind: from now on the directory tells."""
+        self._path.unlink(missing_ok=True)
+
+    def _due(self) -> bool:
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + _EVERY
+        return True
+
+    def _rate(self, counted: int) -> float:
+        now = time.monotonic()
+        self._samples.append((now, counted))
+        while now - self._samples[0][0] > _RATE_OVER:
+            self._samples.popleft()
+        since, before = self._samples[0]
+        return (counted - before) / (now - since) if now > since else 0.0
+
+    def _failures(self, chunks: Chunks) -> list[Failure]:
+        describe = self._directory.plan.describe
+        return [
+            Failure(c, describe(c), chunks.attempts(c), f.worker, f.kind, f.error)
+            for c, f in sorted(chunks.failed.items())[:_FAILURES_SHOWN]
+        ]
+
+    def _show(self, snapshot: Snapshot) -> bytes:
+        self._now = replace(snapshot, updated=time.time())
+        data = orjson.dumps(self._now.to_json())
+        temporary = self._path.with_suffix(".json.new")
+        with suppress(OSError):  # a full disk will be said where it matters
+            temporary.write_bytes(data)
+            temporary.replace(self._path)
+        return data

@@ -1,0 +1,17 @@
+"""Text of unknown origin, made safe to show: file names, error texts, names from Redis."""
+
+from __future__ import annotations
+
+import html
+
+
+def printable(text: str) -> str:
+    r"""`text` with control and format characters spelled out, as `\x1b` or `\u202e`; lines stay."""
+    return "".join(
+        char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text
+    )
+
+
+def escaped(text: str) -> str:
+    """`text` as one line that can act neither in a terminal nor, its markup escaped, in a page."""
+    return html.escape(printable(text).replace("\n", r"\n"))
