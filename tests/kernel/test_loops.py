@@ -148,6 +148,24 @@ def test_counts_in_use_refuse_a_second_user() -> None:
     assert len(counts) > 0
 
 
+@LOOPS
+def test_a_panic_is_a_kernel_error(loop: Callable[..., None]) -> None:
+    """A `PanicException` that a callback raises is a panic again where PyO3 receives it."""
+
+    def raising(kind: type[BaseException]) -> type[BaseException]:
+        def progress(_done: int) -> None:
+            raise kind("on purpose")
+
+        with pytest.raises(BaseException, match="on purpose") as caught:
+            loop(progress)
+        return caught.type
+
+    raising(Stop)  # the first exception that passes makes PyO3 define its own
+    panics = [kind for kind in BaseException.__subclasses__() if kind.__module__ == "pyo3_runtime"]
+    # Every extension made with PyO3 has one; the others' are but exceptions here.
+    assert KernelPanic in [raising(kind) for kind in panics]
+
+
 def test_errors_cross_processes() -> None:
     with pytest.raises(InvalidUtf8) as caught:
         Counts().count(b"ab\xff", "gpt2")

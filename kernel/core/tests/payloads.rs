@@ -2,14 +2,10 @@
 
 mod common;
 
-use bpefleet_core::payload::{encode, fold, info, Digest, PayloadError, FORMAT_VERSION};
+use bpefleet_core::payload::{encode, fold, info, PayloadError};
 use bpefleet_core::table::{CountTable, Overflow};
+use common::payloads::{self, Claim, DIGEST, HEADER, MAX};
 use common::{map, Random};
-use xxhash_rust::xxh3::xxh3_64;
-
-const DIGEST: Digest = [7; 32];
-const MAX: u64 = 1 << 30;
-const HEADER: usize = 88;
 
 fn table(entries: &[(&[u8], u64)]) -> CountTable {
     let mut table = CountTable::new();
@@ -28,22 +24,8 @@ fn small() -> CountTable {
     ])
 }
 
-/// A payload with a body and a claim of its own, and a checksum that fits.
 fn forged(body: &[u8], pretokens: u64, short: u64, mid: u64, long: u64) -> Vec<u8> {
-    let mut payload = [
-        &b"bpefleet"[..],
-        &FORMAT_VERSION.to_le_bytes(),
-        &[0; 4],
-        &DIGEST,
-    ]
-    .concat();
-    for number in [pretokens, short, mid, long, body.len() as u64] {
-        payload.extend_from_slice(&number.to_le_bytes());
-    }
-    payload.extend_from_slice(body);
-    let checksum = xxh3_64(&payload);
-    payload.extend_from_slice(&checksum.to_le_bytes());
-    payload
+    payloads::forged(body, pretokens, Claim { short, mid, long })
 }
 
 /// The error of folding `payload`; the table must be as before.

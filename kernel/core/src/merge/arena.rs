@@ -23,9 +23,9 @@
 
 use std::collections::BTreeMap;
 
-use super::pages::prefer_large;
 use super::tokens::{symbol, SEPARATOR};
 use super::{MergeError, Progress, Pulse};
+use crate::prefetch::prefer_large;
 use crate::prefetch::prefetch;
 
 /// Slots of one count: `1 << BLOCK_BITS`.

@@ -5,11 +5,11 @@
 //! row and the column of the separator take what is no pair, sparing the loop a branch.
 
 use super::arena::Arena;
-use super::pages::prefer_large;
 use super::pairs::{Pair, Pairs};
 use super::pulse::Pulse;
 use super::tokens::{Tokens, INITIAL, SEPARATOR};
 use super::MergeError;
+use crate::prefetch::prefer_large;
 
 #[derive(Clone, Copy, Default)]
 struct Tally {

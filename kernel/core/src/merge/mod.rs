@@ -29,7 +29,6 @@ mod arena;
 mod error;
 mod floor;
 mod initial;
-mod pages;
 mod pairs;
 mod pulse;
 mod queue;

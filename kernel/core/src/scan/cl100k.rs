@@ -5,7 +5,7 @@
 //! number has, and in whether a run of white space that ends the text is cut.
 
 use super::class::{class_at, Class, LETTER, MARK, NEWLINE, NUMBER, OTHER, SPACE};
-use super::masks::{first, flood, Ascii, Masks, WINDOW};
+use super::masks::{first, flood, Ascii, Masks, Window};
 use super::run::{class_or_end, contraction_of_any_case, line_end, number_end, run_end};
 use super::starts::{cut_contractions, number_starts, white_starts};
 use super::window::Cuts;
@@ -48,7 +48,7 @@ impl<const DIGITS: usize, const WHOLE_TAIL: bool> Family for Cl100k<DIGITS, WHOL
     /// The last white character before a letter goes with it, as does a lone sign; the
     /// last blank before signs goes with them, and newlines go with the signs before.
     #[inline(always)]
-    fn cuts(masks: &Masks, window: &[u8; WINDOW]) -> Cuts {
+    fn cuts(masks: &Masks, window: &Window) -> Cuts {
         let Ascii {
             newline,
             blank,

@@ -56,15 +56,23 @@ pub(super) fn class_at(text: &[u8], at: usize) -> (Class, usize) {
     if first < 0x80 {
         (ASCII[usize::from(first)], 1)
     } else {
-        wide_class_at(text, at)
+        wide(usize::from(first), |offset| {
+            usize::from(text[at + offset] & 0x3f)
+        })
     }
 }
 
-/// [`class_at`] for a character that is not ASCII.
+/// The class of the character that is not ASCII and begins with the lowest of `bytes`.
 #[inline(always)]
-pub(super) fn wide_class_at(text: &[u8], at: usize) -> (Class, usize) {
-    let first = usize::from(text[at]);
-    let bits = |offset: usize| usize::from(text[at + offset] & 0x3f);
+pub(super) fn wide_class(bytes: [u8; 4]) -> Class {
+    let bytes = u32::from_le_bytes(bytes) as usize;
+    wide(bytes & 0xff, |offset| bytes >> (8 * offset) & 0x3f).0
+}
+
+/// Class and length of a character given its first byte and the low six bits of those
+/// that follow.
+#[inline(always)]
+fn wide(first: usize, bits: impl Fn(usize) -> usize) -> (Class, usize) {
     if first < 0xe0 {
         (lookup(first & 0x1f, bits(1)), 2)
     } else if first < 0xf0 {

@@ -1,7 +1,7 @@
 //! The GPT-2 rule.
 
 use super::class::{class_at, Class, LETTER, MARK, NUMBER, OTHER, WHITE};
-use super::masks::{first, Masks, WINDOW};
+use super::masks::{first, Masks, Window};
 use super::run::{class_or_end, contraction, run_end, white_end};
 use super::starts::cut_contractions;
 use super::window::Cuts;
@@ -37,7 +37,7 @@ impl Family for Gpt2 {
     /// A run of any kind is a pre-token, but for the last character of white space: a
     /// blank goes with what follows, any other is a pre-token of its own.
     #[inline(always)]
-    fn cuts(masks: &Masks, window: &[u8; WINDOW]) -> Cuts {
+    fn cuts(masks: &Masks, window: &Window) -> Cuts {
         let letter = masks.upper | masks.lower | masks.caseless;
         let sign = masks.other | masks.mark;
         let white = masks.white;

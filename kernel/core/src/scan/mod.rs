@@ -41,7 +41,7 @@ pub use unicode_tables::UNICODE_VERSION;
 
 use cl100k::Cl100k;
 use gpt2::Gpt2;
-use masks::{Masks, WINDOW};
+use masks::{Masks, Window};
 use o200k::O200k;
 use window::{Cuts, Machine};
 
@@ -57,7 +57,7 @@ trait Family {
     fn pretoken_end(text: &[u8], start: usize) -> usize;
 
     /// Where pre-tokens begin in a window whose first byte begins one.
-    fn cuts(masks: &Masks, window: &[u8; WINDOW]) -> Cuts;
+    fn cuts(masks: &Masks, window: &Window) -> Cuts;
 }
 
 /// Cuts `text` into pre-tokens that cover all of it without gaps.

@@ -16,7 +16,7 @@
 //! of what follows, the mark is a word of its own by the first alternative.
 
 use super::class::{class_at, Class, CASELESS, LOWER, MARK, NEWLINE, NUMBER, OTHER, UPPER};
-use super::masks::{first, flood, Ascii, Masks, WINDOW};
+use super::masks::{first, flood, Ascii, Masks, Window, WINDOW};
 use super::run::{class_or_end, contraction_of_any_case, line_end, number_end, run_end};
 use super::starts::{number_starts, white_starts};
 use super::window::Cuts;
@@ -60,7 +60,7 @@ impl<const DIGITS: usize, const CONTRACTIONS: bool> Family for O200k<DIGITS, CON
     /// after a sign (a letter if the sign is the first of its pre-token, else a sign),
     /// and `cU` (one word if an `l` ends this run of `[Uc]`, else two).
     #[inline(always)]
-    fn cuts(masks: &Masks, window: &[u8; WINDOW]) -> Cuts {
+    fn cuts(masks: &Masks, window: &Window) -> Cuts {
         let Ascii {
             newline,
             blank,
@@ -98,7 +98,7 @@ impl<const DIGITS: usize, const CONTRACTIONS: bool> Family for O200k<DIGITS, CON
 /// Gives words the contractions that begin at `quotes`, but for a quote where such a
 /// word ends: that one begins the next.
 #[inline(always)]
-fn join_contractions(mut starts: u64, mut quotes: u64, window: &[u8; WINDOW]) -> u64 {
+fn join_contractions(mut starts: u64, mut quotes: u64, window: &Window) -> u64 {
     while quotes != 0 {
         let quote = quotes.trailing_zeros() as usize;
         quotes &= quotes - 1;

@@ -5,7 +5,7 @@
 //! once. Bits beyond the window count as zeros: what hangs on them comes out wrong, and
 //! the loop does not believe it.
 
-use super::masks::{first, flood, Masks, WINDOW};
+use super::masks::{first, flood, Masks, Window, WINDOW};
 
 /// The starts within runs of white space, for the rules that end lines: the run itself
 /// but for the `tail` that signs before it took, what follows its last newline, and
@@ -63,7 +63,7 @@ pub(super) fn number_starts<const DIGITS: usize>(masks: &Masks) -> u64 {
 pub(super) fn cut_contractions(
     mut starts: u64,
     mut quotes: u64,
-    window: &[u8; WINDOW],
+    window: &Window,
     contraction: impl Fn(&[u8]) -> Option<usize>,
 ) -> u64 {
     while quotes != 0 {

@@ -18,8 +18,8 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::classify::avx2::{self, Avx2};
-use super::classify::portable;
-use super::masks::{Ascii, Masks, WINDOW};
+use super::classify::{portable, transpose};
+use super::masks::{Ascii, Masks, Window, WINDOW};
 use super::{Family, Sink};
 
 /// What a family makes of a window whose first byte begins a pre-token.
@@ -57,7 +57,7 @@ const LEAST: usize = 16;
 /// Cuts `text` by the family's rule.
 pub(super) fn scan<F: Family, S: Sink>(machine: Machine, text: &[u8], sink: &mut S) {
     match machine {
-        Machine::Any => scan_with::<F, S>(text, sink, portable),
+        Machine::Any => scan_with::<F, S>(text, sink, portable, transpose),
         // SAFETY: an `Avx2` exists only where the features of `scan_avx2` were found.
         #[cfg(target_arch = "x86_64")]
         Machine::Avx2(_) => unsafe { scan_avx2::<F, S>(text, sink) },
@@ -69,23 +69,29 @@ pub(super) fn scan<F: Family, S: Sink>(machine: Machine, text: &[u8], sink: &mut
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
 fn scan_avx2<F: Family, S: Sink>(text: &[u8], sink: &mut S) {
-    scan_with::<F, S>(text, sink, |window| avx2::classify(window));
+    scan_with::<F, S>(
+        text,
+        sink,
+        |window| avx2::classify(window),
+        |classes| avx2::transpose(classes),
+    );
 }
 
 #[inline(always)]
 fn scan_with<F: Family, S: Sink>(
     text: &[u8],
     sink: &mut S,
-    classify: impl Fn(&[u8; WINDOW]) -> Ascii,
+    classify: impl Fn(&Window) -> Ascii,
+    transpose: impl Fn(&Window) -> [u64; 8],
 ) {
     let mut start = 0;
     while start + LEAST <= text.len() {
-        let mut padded = [0; WINDOW];
+        let mut padded = [0; size_of::<Window>()];
         let (window, beyond) = match text[start..].first_chunk() {
             Some(window) => (window, 0),
             None => pad(&text[start..], &mut padded),
         };
-        let masks = Masks::new(text, start, classify(window));
+        let masks = Masks::new(window, classify(window), &transpose);
         let cuts = F::cuts(&masks, window);
         let odd = cuts.odd | beyond;
         let mut ends = cuts.starts & decided(masks.white, odd) & !1;
@@ -109,12 +115,17 @@ fn scan_with<F: Family, S: Sink>(
     step::<F, S>(text, start, text.len(), sink);
 }
 
-/// The window that begins with `rest`, which is shorter than a window, and the bytes
+/// The window that begins with `rest`, which is shorter than one, and the bytes
 /// of it that are not of the text.
 #[cold]
-fn pad<'w>(rest: &[u8], window: &'w mut [u8; WINDOW]) -> (&'w [u8; WINDOW], u64) {
+fn pad<'w>(rest: &[u8], window: &'w mut Window) -> (&'w Window, u64) {
     window[..rest.len()].copy_from_slice(rest);
-    (window, u64::MAX << rest.len())
+    let beyond = if rest.len() < WINDOW {
+        u64::MAX << rest.len()
+    } else {
+        0
+    };
+    (window, beyond)
 }
 
 /// The bits of [`Cuts::starts`] that are right.

@@ -8,10 +8,16 @@
 //! There is no wrapping around: a tail of slots follows the homes, and gets longer when the last
 //! cluster runs over it.
 //!
+//! Growing writes all of the new table, whose pages the system has yet to map, and that takes
+//! longer than to move the entries. On counting 30 MB of text, large pages gained 5 % (multilingual)
+//! and growing fourfold while small another 1 % (multilingual) to 5 % (English).
+//!
 //! **Reserve before inserting in hash order.** Entries that arrive in hash order fill the front of
 //! the table first. Were the table to grow only when full, its front would have been one long
 //! cluster by then, and each insertion a walk along it: quadratic time. With room for all of them
 //! reserved, each stretch of homes only ever receives what it holds in the end.
+
+use crate::prefetch::prefer_large;
 
 /// What a slot must tell.
 pub(crate) trait Slot: Copy + Default {
@@ -40,6 +46,9 @@ pub(crate) struct Ordered<S> {
 const TAIL: usize = 128;
 const FEWEST_HOMES: usize = 128;
 
+/// With fewer entries than this a table grows fourfold, half as often: a few megabytes for time.
+const SMALL: usize = 1 << 15;
+
 impl<S> Default for Ordered<S> {
     fn default() -> Self {
         Self {
@@ -54,8 +63,11 @@ impl<S: Slot> Ordered<S> {
     /// Vacant slots with room for `entries`.
     pub(crate) fn with_room(entries: usize) -> Self {
         let homes = (entries + entries / 2).max(FEWEST_HOMES);
+        let mut slots = Vec::with_capacity(homes + TAIL);
+        prefer_large(slots.spare_capacity_mut());
+        slots.resize(homes + TAIL, S::default());
         Self {
-            slots: vec![S::default(); homes + TAIL],
+            slots,
             homes,
             used: 0,
         }
@@ -140,8 +152,8 @@ impl<S: Slot> Ordered<S> {
     /// Makes room for `entries` more; `hash` gives an entry's hash.
     pub(crate) fn reserve(&mut self, entries: usize, hash: impl Fn(&S) -> u64) {
         if self.room() < entries {
-            let doubled = self.used * 2;
-            self.rebuild(doubled.max(self.used + entries), hash);
+            let times = if self.used < SMALL { 4 } else { 2 };
+            self.rebuild((self.used * times).max(self.used + entries), hash);
         }
     }
 
@@ -212,7 +224,7 @@ mod tests {
         for hash in [0, u64::MAX / 2, u64::MAX] {
             let table = filled(std::iter::repeat_n(hash, 2000));
             assert!(table.iter().map(|entry| entry.number).eq(1..=2000));
-            assert!(table.memory_bytes() < 16 * 10_000);
+            assert!(table.memory_bytes() < 16 * 4 * 4000);
         }
     }
 }

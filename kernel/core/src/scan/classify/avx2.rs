@@ -5,7 +5,7 @@ use std::arch::x86_64::{
     _mm256_set1_epi8, _mm256_set_epi64x,
 };
 
-use crate::scan::masks::{Ascii, WINDOW};
+use crate::scan::masks::{Ascii, Window};
 
 /// Proof that the machine has AVX2, and the BMI and LZCNT that came with it.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ impl Avx2 {
 /// The call costs the other families 2 to 5 %.
 #[inline(never)]
 #[target_feature(enable = "avx2")]
-pub(in crate::scan) fn classify(window: &[u8; WINDOW]) -> Ascii {
+pub(in crate::scan) fn classify(window: &Window) -> Ascii {
     let halves = [load(window, 0), load(window, 32)];
     let equal = |byte: u8| mask(halves, |half| _mm256_cmpeq_epi8(half, all(byte)));
     let within = |least: u8, most: u8| mask(halves, |half| range(half, least, most));
@@ -47,10 +47,24 @@ pub(in crate::scan) fn classify(window: &[u8; WINDOW]) -> Ascii {
     }
 }
 
+/// Which bytes of a window have each bit: the mask of the highest, then of the next one
+/// in its place.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(in crate::scan) fn transpose(kinds: &Window) -> [u64; 8] {
+    let mut halves = [load(kinds, 0), load(kinds, 32)];
+    let mut bits = [0; 8];
+    for bit in bits.iter_mut().rev() {
+        *bit = mask(halves, |half| half);
+        halves = halves.map(|half| _mm256_add_epi8(half, half));
+    }
+    bits
+}
+
 /// Half a window. The load intrinsics take pointers: 4 % faster, and unsafe.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn load(window: &[u8; WINDOW], at: usize) -> __m256i {
+fn load(window: &Window, at: usize) -> __m256i {
     let word = |number: usize| {
         let mut bytes = [0; 8];
         bytes.copy_from_slice(&window[at + 8 * number..][..8]);

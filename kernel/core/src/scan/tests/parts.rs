@@ -8,8 +8,8 @@ use crate::scan::class::{
 };
 #[cfg(target_arch = "x86_64")]
 use crate::scan::classify::avx2::{self, Avx2};
-use crate::scan::classify::portable;
-use crate::scan::masks::{Ascii, WINDOW};
+use crate::scan::classify::{portable, transpose};
+use crate::scan::masks::{Ascii, Window, WINDOW};
 
 /// What each class is, in the words of the patterns.
 const CLASSES: [(Class, &str); 8] = [
@@ -54,9 +54,10 @@ fn classes_of_all_code_points() {
 }
 
 /// The masks of `window`, from the definition of each.
-fn expected(window: &[u8; WINDOW]) -> Ascii {
+fn expected(window: &Window) -> Ascii {
     let mask = |is: fn(&u8) -> bool| {
-        let bits = window.iter().enumerate().filter(|(_, byte)| is(byte));
+        let bytes = window.iter().take(WINDOW);
+        let bits = bytes.enumerate().filter(|(_, byte)| is(byte));
         bits.fold(0, |mask, (at, _)| mask | 1 << at)
     };
     Ascii {
@@ -73,7 +74,7 @@ fn expected(window: &[u8; WINDOW]) -> Ascii {
     }
 }
 
-fn check_masks(window: &[u8; WINDOW]) {
+fn check_masks(window: &Window) {
     let expected = expected(window);
     assert_eq!(portable(window), expected, "{window:?}");
     #[cfg(target_arch = "x86_64")]
@@ -87,9 +88,26 @@ fn check_masks(window: &[u8; WINDOW]) {
 fn masks_of_each_byte_at_each_place() {
     for place in 0..WINDOW {
         for byte in 0..=u8::MAX {
-            let mut window = [0; WINDOW];
+            let mut window = [0; size_of::<Window>()];
             window[place] = byte;
             check_masks(&window);
+        }
+    }
+}
+
+#[test]
+fn transposed_random_bytes() {
+    let mut random = Random(0x5eed);
+    for _ in 0..10_000 {
+        let bytes: Window = std::array::from_fn(|_| random.next().to_be_bytes()[0]);
+        let has = |bit: usize, at: usize| u64::from(bytes[at] >> bit & 1);
+        let expected: [u64; 8] =
+            std::array::from_fn(|bit| (0..WINDOW).fold(0, |mask, at| mask | has(bit, at) << at));
+        assert_eq!(transpose(&bytes), expected, "{bytes:?}");
+        #[cfg(target_arch = "x86_64")]
+        if Avx2::detect().is_some() {
+            // SAFETY: the machine has just been found to have the features.
+            assert_eq!(unsafe { avx2::transpose(&bytes) }, expected, "{bytes:?}");
         }
     }
 }

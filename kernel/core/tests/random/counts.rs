@@ -1,0 +1,146 @@
+//! Counting equals a plain map, and so does the table under any calls.
+
+use std::collections::HashMap;
+
+use bpefleet_core::count::{CountError, Errors};
+use bpefleet_core::payload::encode;
+use bpefleet_core::scan::Pattern;
+use bpefleet_core::table::{CountTable, Overflow};
+
+use crate::common::payloads::DIGEST;
+use crate::common::{counted, map, naive, Random};
+use crate::rounds::rounds;
+
+type Map = HashMap<Vec<u8>, u64>;
+
+/// Some begin others, with the shorter ones first, and some overlap.
+const SPECIALS: [&str; 9] = [
+    "<",
+    "<|s|",
+    "<|s|>",
+    "s|>",
+    "é",
+    "漢字漢",
+    "\n\n",
+    " a",
+    "👍",
+];
+
+const BROKEN: [&[u8]; 5] = [b"\xff", b"\xe2\x82", b"\xf0\x9f", b"\x80", b"\xed\xa0\x80"];
+
+impl Random {
+    /// Text, special tokens and some bytes that are no text. Now and then enough for several of
+    /// the blocks in which counting goes.
+    fn data(&mut self) -> Vec<u8> {
+        let parts = if self.below(100) == 0 { 2000 } else { 8 };
+        let broken = self.below(2) == 0;
+        let mut data = Vec::new();
+        for _ in 0..self.below(parts) {
+            let length = self.length_near_blocks();
+            data.extend_from_slice(self.text(length).as_bytes());
+            match self.below(4) {
+                0 => data.extend_from_slice(self.choose(&SPECIALS).as_bytes()),
+                1 if broken => data.extend_from_slice(BROKEN[self.below(BROKEN.len())]),
+                _ => data.extend_from_slice(b"word word"),
+            }
+        }
+        data
+    }
+
+    /// Any bytes of any length, but often the same, and often with the same hash.
+    pub fn pretoken(&mut self) -> Vec<u8> {
+        // What the hash of 8 to 15 bytes starts with: it makes the product, hence the hash, zero.
+        const SEED: [u8; 8] = 0xff13_198a_2e03_70fe_u64.to_le_bytes();
+        let longest = *self.choose(&[2, 7, 8, 15, 16, 30, 300]);
+        let length = 1 + self.below(longest);
+        match self.below(4) {
+            0 => [&SEED[..], &self.bytes(length % 8, b"ab")].concat(),
+            1 => self.bytes(length, b"\0\x01\xfe\xff"),
+            _ => self.bytes(length, b"ab"),
+        }
+    }
+
+    fn count(&mut self) -> u64 {
+        *self.choose(&[0, 1, 1, 2, 15, 16, 143, 144, 1 << 40, u64::MAX / 3])
+    }
+
+    /// A table filled at random, and the same as a map.
+    pub fn table(&mut self, most: usize) -> (CountTable, Map) {
+        let (mut table, mut expected) = (CountTable::new(), Map::new());
+        for _ in 0..self.below(most) {
+            add(&mut table, &mut expected, self);
+        }
+        (table, expected)
+    }
+}
+
+/// Adds to both, unless the sum would not fit.
+fn add(table: &mut CountTable, expected: &mut Map, random: &mut Random) {
+    let (pretoken, count) = (random.pretoken(), random.count());
+    let fits = table.pretokens().checked_add(count).is_some();
+    let added = table.add(&pretoken, count);
+    assert_eq!(added, if fits { Ok(()) } else { Err(Overflow) });
+    if fits && count > 0 {
+        *expected.entry(pretoken).or_default() += count;
+    }
+}
+
+/// Folds both, unless the sum would not fit.
+fn fold(table: &mut CountTable, expected: &mut Map, random: &mut Random) {
+    let (other, others) = random.table(500);
+    let sum = table.pretokens().checked_add(other.pretokens());
+    assert_eq!(table.fold(&other), sum.map(|_| ()).ok_or(Overflow));
+    if sum.is_some() {
+        for (pretoken, count) in others {
+            *expected.entry(pretoken).or_default() += count;
+        }
+    }
+}
+
+#[test]
+fn counting_equals_a_map() {
+    rounds(|random| {
+        let data = random.data();
+        let pattern = *random.choose(&Pattern::ALL);
+        let mut specials = SPECIALS.to_vec();
+        specials.retain(|_| random.below(3) == 0);
+        let text = String::from_utf8_lossy(&data);
+        let expected = naive(&text, pattern, &specials);
+
+        let (table, _) = counted(&data, pattern, &specials, Errors::Replace).expect("replaced");
+        assert_eq!(map(&table), expected, "{pattern:?} {specials:?} {text:?}");
+
+        let strict = counted(&data, pattern, &specials, Errors::Strict);
+        match std::str::from_utf8(&data) {
+            Ok(_) => assert_eq!(map(&strict.expect("valid").0), expected),
+            Err(error) => {
+                let offset = error.valid_up_to();
+                assert_eq!(strict.err(), Some(CountError::InvalidUtf8 { offset }));
+            }
+        }
+    });
+}
+
+#[test]
+fn the_table_equals_a_map() {
+    rounds(|random| {
+        let (mut table, mut expected) = random.table(2000);
+        for _ in 0..random.below(50) {
+            if random.below(10) == 0 {
+                fold(&mut table, &mut expected, random);
+            } else {
+                add(&mut table, &mut expected, random);
+            }
+            let asked = random.pretoken();
+            let count = expected.get(&asked).copied();
+            assert_eq!(table.get(&asked), count.unwrap_or(0));
+        }
+        assert_eq!(map(&table), expected);
+
+        let mut again = CountTable::new();
+        for (pretoken, count) in expected {
+            again.add(&pretoken, count).expect("fits");
+        }
+        assert_eq!(encode(&again, &DIGEST), encode(&table, &DIGEST));
+    });
+}
