@@ -36,6 +36,7 @@ def merge_again(path: Path, out: Path, options: dict[str, Any]) -> RunResult:
         BpefleetError: It cannot be done; the class and the text say why and what to do.
     """
     source = RunDirectory.open(path)
+    options["max_token_length"] = options["max_token_length"] or 0
     chosen = replace(source.plan.options, **options).checked()
     check_free(out)
     start = time.perf_counter()

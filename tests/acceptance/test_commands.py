@@ -1,0 +1,268 @@
+"""The commands about a run: what they show, what they change, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bpefleet.producer.attempts import ATTEMPTS
+from bpefleet.producer.directory import COUNTS
+from bpefleet.shared.errors import ExitCode
+from bpefleet.shared.tokenizer import MANIFEST
+from tests.command import bpefleet, start
+from tests.eventually import eventually
+from tests.texts import english
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VOCAB = ("--vocab-size", 600)
+PIECES = ("--chunk-size", "100kB")
+SLOW = ("--pattern", r"\w|\W", "--chunk-size", "20kB")
+"""A pattern that takes its time, and chunks that are over soon."""
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("corpus") / "english.txt"
+    path.write_text("\n<|endoftext|>\n".join(english().documents), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def long(corpus: Path) -> Path:
+    """Enough text for a run that can be looked at and stopped."""
+    path = corpus.with_name("long.txt")
+    path.write_bytes(corpus.read_bytes() * 40)
+    return path
+
+
+@pytest.fixture
+def bad(tmp_path: Path, corpus: Path) -> Path:
+    """A folder of three files, the second of which is not UTF-8."""
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (folder / name).write_bytes(corpus.read_bytes())
+    with (folder / "b.txt").open("ab") as file:
+        file.write(b" caf\xe9 ole")
+    return folder
+
+
+def status(*arguments: str | Path) -> dict[str, Any]:
+    result = bpefleet("status", *arguments, "--json")
+    assert result.returncode == 0, result.stderr
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def tokens(directory: Path) -> bytes:
+    return (directory / "tokenizer.tiktoken").read_bytes()
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_bad_chunk_fails_alone_and_is_retried(bad: Path, tmp_path: Path, workers: int) -> None:
+    out, size = tmp_path / "run", (bad / "a.txt").stat().st_size
+    options = (*VOCAB, *PIECES, "--workers", workers)
+    result = bpefleet("train", bad, "-o", out, *options)
+    assert result.returncode == ExitCode.SOURCE, result.stderr
+    now = status(out)
+    assert (now["stage"], now["counted"]) == ("stopped", now["chunks"] - 1)
+    chunks, chunk = now["chunks"], now["failed"][0]["chunk"]
+    assert f"1 of {chunks} chunks failed; the others are counted and kept" in result.stderr
+    assert f"bpefleet retry {out} --errors replace" in result.stderr
+
+    shown = bpefleet("failed", out).stdout
+    assert shown.startswith(f"{chunk}: ")
+    assert f"{bad / 'b.txt'} bytes " in shown
+    assert ": 1 attempt" in shown
+    assert f"not UTF-8 at byte {size + 4}" in shown
+    assert "InvalidTextError" in bpefleet("failed", out, "--traceback", chunk).stdout
+
+    refused = bpefleet("retry", out, 0, "--workers", 0)
+    assert refused.returncode == ExitCode.USAGE
+    assert "not failed: 0" in refused.stderr
+    again = bpefleet("retry", out, "--workers", workers)
+    assert again.returncode == ExitCode.SOURCE
+    assert json.loads(bpefleet("failed", out, "--json").stdout)[0]["attempts"] == 2
+
+    retried = bpefleet("retry", out, chunk, "--errors", "replace", "--workers", workers)
+    assert retried.returncode == 0, retried.stderr
+    assert "1 invalid byte sequences were replaced" in retried.stderr
+    assert status(out)["stage"] == "done"
+    whole = tmp_path / "whole"
+    assert bpefleet("train", bad, "-o", whole, *options, "--errors", "replace").returncode == 0
+    assert tokens(out) == tokens(whole)
+
+
+def test_a_run_may_finish_without_what_keeps_failing(tmp_path: Path, corpus: Path) -> None:
+    folder, out = tmp_path / "texts", tmp_path / "run"
+    folder.mkdir()
+    (folder / "a.txt").write_bytes(corpus.read_bytes())
+    (folder / "b.txt").write_bytes(corpus.read_bytes()[:50_000] + b"\xff")
+    options = (*VOCAB, "--chunk-size", "340kB", "--workers", 0)
+    refused = bpefleet("train", folder, "-o", out, *options, "--allow-missing", "10%")
+    assert refused.returncode == ExitCode.SOURCE, refused.stderr
+    accepted = bpefleet("resume", out, "--workers", 0, "--allow-missing", "60%")
+    assert accepted.returncode == 0, accepted.stderr
+    (missing,) = json.loads((out / MANIFEST).read_text())["missing"]
+    share = 100 * missing["bytes"] / sum(path.stat().st_size for path in folder.iterdir())
+    assert f"1 chunks, {share:.3g} % of the corpus, are missing from the counts" in accepted.stderr
+    assert missing["what"].startswith("b.txt")
+    assert "not UTF-8" in missing["error"]
+
+
+def test_status_of_a_run_that_goes_is_stopped_and_is_done(long: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    run = start("train", long, "-o", out, *VOCAB, *SLOW, "--workers", 2)
+    now = eventually(lambda: found if (found := _live(out)) and found["running"] else None, 30)
+    assert now["stage"] == "count"
+    assert now["producer"].startswith(f"process {run.pid} on ")
+    assert now["counted"] + now["waiting"] + now["queued"] + len(now["running"]) == now["chunks"]
+    assert now["bytes_counted"] < now["bytes"] == long.stat().st_size
+    assert now["workers"] == 2
+    assert {r["what"].partition(" ")[0] for r in now["running"]} == {"long.txt"}
+    second = bpefleet("resume", out)
+    assert second.returncode == ExitCode.OUTPUT
+    assert f"is in use by process {run.pid}" in second.stderr
+
+    cancelled = bpefleet("cancel", out)
+    assert cancelled.returncode == 0, cancelled.stderr
+    assert f"bpefleet resume {out}" in cancelled.stdout
+    _, stderr = run.communicate(timeout=30)
+    assert run.returncode == ExitCode.INTERRUPTED
+    assert "the running chunks are finished first" in stderr
+    rest = status(out)
+    assert (rest["stage"], rest["producer"], rest["running"]) == ("stopped", "", [])
+    assert now["counted"] <= rest["counted"] < rest["chunks"]
+    assert f"go on    bpefleet resume {out}" in bpefleet("status", out).stdout
+
+
+def _live(out: Path) -> dict[str, Any] | None:
+    if not (out / "plan.json").exists():
+        return None
+    result = bpefleet("status", out, "--json")
+    return json.loads(result.stdout) if result.returncode == 0 else None
+
+
+def test_ctrl_c_once_finishes_what_runs_and_twice_stops_at_once(long: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    pattern = ("--pattern", r"\w|\W", "--chunk-size", "2MB")
+    run = start("train", long, "-o", out, *VOCAB, *pattern, "--workers", 1)
+    eventually(lambda: (now := _live(out)) and now["running"], 30)
+    run.send_signal(signal.SIGINT)
+    _, stderr = run.communicate(timeout=60)
+    assert run.returncode == ExitCode.INTERRUPTED, stderr
+    once, whole = status(out)["counted"], status(out)["chunks"]
+    assert 1 <= once < whole
+    run = start("resume", out, "--workers", 1)
+    eventually(lambda: (now := _live(out)) and now["running"], 30)
+    for _ in range(2):
+        run.send_signal(signal.SIGINT)
+        eventually(lambda: True)
+    _, stderr = run.communicate(timeout=5)
+    assert run.returncode == ExitCode.INTERRUPTED, stderr
+    assert status(out)["counted"] == once
+
+
+def test_a_run_is_found_in_redis_by_its_id(long: Path, tmp_path: Path, redis_url: str) -> None:
+    out = tmp_path / "run"
+    options = (*VOCAB, *SLOW, "--workers", 1, "--redis", redis_url)
+    run = start("train", long, "-o", out, *options)
+    name = eventually(lambda: found["run"] if (found := _live(out)) else None, 30)
+    now = eventually(lambda: _by_id(name, redis_url), 10)
+    assert now["directory"] == str(out)
+    assert bpefleet("status", name).returncode == ExitCode.USAGE
+    run.send_signal(signal.SIGTERM)
+    run.communicate(timeout=30)
+    assert bpefleet("status", name, "--redis", redis_url).returncode == ExitCode.QUEUE
+
+
+def _by_id(name: str, url: str) -> dict[str, Any] | None:
+    result = bpefleet("status", name, "--redis", url, "--json")
+    return json.loads(result.stdout) if result.returncode == 0 else None
+
+
+def test_what_a_dead_producer_left_is_taken_off_the_queue(
+    long: Path, tmp_path: Path, redis_url: str
+) -> None:
+    out = tmp_path / "run"
+    run = start("train", long, "-o", out, *VOCAB, *SLOW, "--redis", redis_url)
+    eventually(lambda: (now := _live(out)) and now["queued"], 30)
+    run.kill()
+    run.communicate(timeout=30)
+    assert "no process works on" in bpefleet("cancel", out).stdout
+    cancelled = bpefleet("cancel", out, "--redis", redis_url)
+    assert "4 jobs taken off the queue" in cancelled.stdout
+
+
+def test_another_tokenizer_is_merged_from_the_same_counts(corpus: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    train = ("train", corpus, "--workers", 0)
+    assert bpefleet(*train, *VOCAB, "-o", out).returncode == 0
+    other = ("--vocab-size", 900, "--tie-break", "hf", "--min-frequency", 3)
+    merged = bpefleet("merge", out, *other, "-o", tmp_path / "merged", "--allow-fewer-merges")
+    assert merged.returncode == 0, merged.stderr
+    assert (
+        bpefleet(*train, *other, "-o", tmp_path / "direct", "--allow-fewer-merges").returncode == 0
+    )
+    assert tokens(tmp_path / "merged") == tokens(tmp_path / "direct")
+    corpus_free = bpefleet("merge", tmp_path / "merged", *VOCAB, "-o", tmp_path / "back")
+    assert corpus_free.returncode == 0, corpus_free.stderr
+    assert tokens(tmp_path / "back") == tokens(out)
+
+    too_many = bpefleet("merge", out, "--vocab-size", 10**6, "-o", tmp_path / "none")
+    assert too_many.returncode == ExitCode.SOURCE
+    assert not (tmp_path / "none").exists()
+
+
+def test_an_unfinished_run_is_not_merged(bad: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    bpefleet("train", bad, "-o", out, *VOCAB, *PIECES, "--workers", 0)
+    refused = bpefleet("merge", out, *VOCAB, "-o", tmp_path / "other")
+    assert refused.returncode == ExitCode.CHUNKS_FAILED
+    assert "chunks of" in refused.stderr
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        (lambda out: (out / "plan.json").unlink(), "no run directory"),
+        (lambda out: (out / "plan.json").write_bytes(b"{}"), "is damaged"),
+        (lambda out: (out / "plan.json").write_bytes(b'{"version": 99}'), "has version 99"),
+    ],
+)
+@pytest.mark.parametrize("command", ["status", "resume", "failed", "retry", "cancel"])
+def test_what_is_no_sound_run_directory_is_said(
+    bad: Path, tmp_path: Path, command: str, harm: Any, said: str
+) -> None:
+    out = tmp_path / "run"
+    bpefleet("train", bad, "-o", out, *VOCAB, "--workers", 0)
+    harm(out)
+    result = bpefleet(command, out)
+    assert result.returncode == ExitCode.OUTPUT
+    assert said in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_changed_source_is_never_mixed_in(bad: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    bpefleet("train", bad, "-o", out, *VOCAB, *PIECES, "--workers", 0)
+    (bad / "a.txt").write_text("other text")
+    for command in ("resume", "retry"):
+        result = bpefleet(command, out, "--workers", 0)
+        assert result.returncode == ExitCode.SOURCE
+        assert f"{bad / 'a.txt'} has changed" in result.stderr
+
+
+def test_half_a_line_of_history_is_no_obstacle(bad: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    bpefleet("train", bad, "-o", out, *VOCAB, *PIECES, "--workers", 0)
+    with (out / ATTEMPTS).open("ab") as file:
+        file.write(b'{"chunk": 2, "outc')
+    assert bpefleet("retry", out, "--errors", "replace", "--workers", 0).returncode == 0
+    assert not list((out / COUNTS).glob("part-*"))
