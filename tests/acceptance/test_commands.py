@@ -52,6 +52,16 @@ def bad(tmp_path: Path, corpus: Path) -> Path:
     return folder
 
 
+def _found(out: Path) -> dict[str, Any]:
+    """What `status` tells as soon as workers are at the run."""
+
+    def running() -> dict[str, Any]:
+        now = _live(out) or {}
+        return now if now.get("running") else {}
+
+    return eventually(running, 30)
+
+
 def status(*arguments: str | Path) -> dict[str, Any]:
     result = bpefleet("status", *arguments, "--json")
     assert result.returncode == 0, result.stderr
@@ -118,7 +128,7 @@ def test_a_run_may_finish_without_what_keeps_failing(tmp_path: Path, corpus: Pat
 def test_status_of_a_run_that_goes_is_stopped_and_is_done(long: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     run = start("train", long, "-o", out, *VOCAB, *SLOW, "--workers", 2)
-    now = eventually(lambda: found if (found := _live(out)) and found["running"] else None, 30)
+    now = _found(out)
     assert now["stage"] == "count"
     assert now["producer"].startswith(f"process {run.pid} on ")
     assert now["counted"] + now["waiting"] + now["queued"] + len(now["running"]) == now["chunks"]
@@ -152,17 +162,20 @@ def test_ctrl_c_once_finishes_what_runs_and_twice_stops_at_once(long: Path, tmp_
     out = tmp_path / "run"
     pattern = ("--pattern", r"\w|\W", "--chunk-size", "2MB")
     run = start("train", long, "-o", out, *VOCAB, *pattern, "--workers", 1)
-    eventually(lambda: (now := _live(out)) and now["running"], 30)
+    _found(out)
     run.send_signal(signal.SIGINT)
     _, stderr = run.communicate(timeout=60)
     assert run.returncode == ExitCode.INTERRUPTED, stderr
-    once, whole = status(out)["counted"], status(out)["chunks"]
-    assert 1 <= once < whole
+    once, chunks = status(out)["counted"], status(out)["chunks"]
+    assert 1 <= once < chunks
+
     run = start("resume", out, "--workers", 1)
-    eventually(lambda: (now := _live(out)) and now["running"], 30)
-    for _ in range(2):
-        run.send_signal(signal.SIGINT)
-        eventually(lambda: True)
+    _found(out)
+    assert run.stderr is not None
+    run.send_signal(signal.SIGINT)
+    while "finished first" not in (line := run.stderr.readline()):
+        assert line, "the first signal was not acknowledged"
+    run.send_signal(signal.SIGINT)
     _, stderr = run.communicate(timeout=5)
     assert run.returncode == ExitCode.INTERRUPTED, stderr
     assert status(out)["counted"] == once
@@ -172,8 +185,9 @@ def test_a_run_is_found_in_redis_by_its_id(long: Path, tmp_path: Path, redis_url
     out = tmp_path / "run"
     options = (*VOCAB, *SLOW, "--workers", 1, "--redis", redis_url)
     run = start("train", long, "-o", out, *options)
-    name = eventually(lambda: found["run"] if (found := _live(out)) else None, 30)
+    name = _found(out)["run"]
     now = eventually(lambda: _by_id(name, redis_url), 10)
+    assert now is not None
     assert now["directory"] == str(out)
     assert bpefleet("status", name).returncode == ExitCode.USAGE
     run.send_signal(signal.SIGTERM)
