@@ -40,6 +40,8 @@ def train(
     export: Iterable[str] = (),
     workers: int | None = None,
     redis: str | None = None,
+    key_file: Source | None = None,
+    insecure: bool = False,
     progress: bool = False,
 ) -> RunResult:
     """Train a tokenizer.
@@ -64,6 +66,8 @@ def train(
         export: Further artifacts: `pickle`.
         workers: Local workers; 0 counts in this process when `redis` is None.
         redis: URL of a Redis that workers serve; None starts a private one.
+        key_file: File with the key that the workers of `redis` share (`bpefleet keygen`).
+        insecure: Use a Redis across the network without a key.
         progress: Show progress on stderr.
 
     Raises:
@@ -88,6 +92,8 @@ def train(
         chunk_size=chunk_size,
         timeout=timeout,
         allow_missing=allow_missing,
+        key_file=None if key_file is None else Path(key_file),
+        insecure=insecure,
         progress=progress,
     )
     paths = tuple(os.fspath(source) for source in sources)

@@ -77,6 +77,8 @@ def cli() -> None:
 @options_.timeout_option
 @options_.workers_option
 @options_.redis_option
+@options_.key_file_option
+@options_.insecure_option
 @options_.json_option
 def train(
     sources: tuple[str, ...],

@@ -64,6 +64,17 @@ workers_option = click.option(
     help="Local workers. Default: one a core, or none with --redis. "
     "0 without --redis counts in this process, with no server.",
 )
+key_file_option = click.option(
+    "--key-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    envvar="BPEFLEET_KEY_FILE",
+    show_envvar=True,
+    help="The fleet's shared key, made by `bpefleet keygen`. Needed across a network.",
+)
+insecure_option = click.option(
+    "--insecure", is_flag=True, help="Use a Redis across the network without a key."
+)
 timeout_option = click.option(
     "--timeout",
     type=click.IntRange(min=1),

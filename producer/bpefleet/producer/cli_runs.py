@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import click
 
 from bpefleet.producer import cli_options as options_
 from bpefleet.producer.cli_options import EXIT_CODES
 from bpefleet.producer.cli_summary import summarize
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @click.command(epilog=EXIT_CODES)
@@ -20,6 +18,8 @@ if TYPE_CHECKING:
 @options_.timeout_option
 @options_.workers_option
 @options_.redis_option
+@options_.key_file_option
+@options_.insecure_option
 @options_.json_option
 def resume(directory: Path, *, as_json: bool, **resources: Any) -> None:
     """Go on with the run in DIR after a crash, an error, a reboot or Ctrl-C.
@@ -45,6 +45,8 @@ def resume(directory: Path, *, as_json: bool, **resources: Any) -> None:
 @options_.timeout_option
 @options_.workers_option
 @options_.redis_option
+@options_.key_file_option
+@options_.insecure_option
 @options_.json_option
 def retry(
     directory: Path, *, chunks: tuple[int, ...], errors: str | None, as_json: bool, **resources: Any
@@ -131,4 +133,17 @@ def cancel(directory: Path, *, redis: str | None) -> None:
     click.echo(cancel_(directory, redis))
 
 
-COMMANDS: Final = (resume, retry, merge, status, failed, cancel)
+@click.command(epilog=EXIT_CODES)
+@click.argument("file", type=click.Path(path_type=Path), metavar="FILE")
+def keygen(file: Path) -> None:
+    """Make a key that producers and workers share, in a new FILE that only you can read.
+
+    Copy it to each machine and give it to `bpefleet train` and `bpefleet worker` with --key-file.
+    """
+    from bpefleet.shared.signing import make_key  # noqa: PLC0415  --help stays quick
+
+    make_key(file)
+    click.echo(f"{file}: keep it secret; whoever has it can have any file counted")
+
+
+COMMANDS: Final = (resume, retry, merge, status, failed, cancel, keygen)

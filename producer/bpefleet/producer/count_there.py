@@ -47,7 +47,7 @@ def count_there(session: Session, fleet: Fleet) -> dict[int, Failed]:
 
 
 async def _count(session: Session, fleet: Fleet) -> dict[int, Failed]:
-    with connect(fleet.url) as connection:
+    with connect(fleet.url, fleet.signer) as connection:
         plan, resources = session.directory.plan, session.resources
         enqueuer = Enqueuer(connection, plan, errors=resources.errors, timeout=resources.timeout)
         async with connect_async(fleet.url) as redis:

@@ -6,19 +6,16 @@ from typing import TYPE_CHECKING, Final, cast
 
 from rq.exceptions import DuplicateJobError, NoSuchJobError
 from rq.job import JobStatus
-from rq.results import Result
 
 from bpefleet.shared.jobs import FleetJob, build_job, fleet_queue
 from bpefleet.shared.keys import events_key, job_id, payload_keys, status_key
-from bpefleet.shared.messages import Counted, Failed
 from bpefleet.shared.serializer import JsonSerializer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from redis import Redis
-
     from bpefleet.producer.plan import Plan
+    from bpefleet.shared.connect import FleetRedis
 
 _TIMEOUT: Final = 600
 _SLOWEST: Final = 100_000
@@ -26,10 +23,14 @@ _SLOWEST: Final = 100_000
 
 
 class Enqueuer:
-    """Puts one run's chunks on the queue. Blocking; for use off the event loop."""
+    """Puts one run's chunks on the queue. Blocking; for use off the event loop.
+
+    Attributes:
+        signer: What its jobs are signed with, and answers must be.
+    """
 
     def __init__(
-        self, connection: Redis, plan: Plan, *, errors: str = "", timeout: int | None = None
+        self, connection: FleetRedis, plan: Plan, *, errors: str = "", timeout: int | None = None
     ) -> None:
         """Prepare to queue.
 
@@ -39,6 +40,7 @@ class Enqueuer:
             errors: What to do about bytes that are not UTF-8, if not what the plan says.
             timeout: Seconds that one attempt may take; None for plenty, by the chunk's size.
         """
+        self.signer = connection.signer
         self._connection = connection
         self._plan = plan
         self._errors = errors
@@ -71,17 +73,6 @@ class Enqueuer:
                 if job:
                     job.delete()
         return withdrawn
-
-    def outcome(self, chunk: int) -> Counted | Failed | None:
-        """How a chunk's job ended, as RQ recorded it; None if it has not."""
-        job = self._job(chunk)
-        result = job.latest_result() if job else None
-        if result is None:
-            return None
-        if result.type == Result.Type.SUCCESSFUL:
-            return Counted.from_json(result.return_value)
-        text = result.exc_string or "it failed without a word"
-        return Failed("JobFailed", text.strip().splitlines()[-1], text, may_heal=True)
 
     def clear(self) -> int:
         """Take all of the run's jobs off the queue, and what it left in Redis; how many jobs."""

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Final, Self
 from bpefleet.producer.embedded import EmbeddedServer
 from bpefleet.producer.local_workers import LocalWorkers
 from bpefleet.shared.keys import QUEUE
+from bpefleet.shared.roots import roots_of
+from bpefleet.shared.signing import read_key
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import TracebackType
 
     from bpefleet.producer.options import Resources
+    from bpefleet.producer.sources import SourceFile
 
 _LIKELY_SIZE: Final = 4
 """Workers to reckon with where none serves yet."""
@@ -22,13 +26,21 @@ class Fleet:
     """Redis and local workers, started and stopped with the block.
 
     Attributes:
+        signer: Has the fleet's key, if there is one.
         url: The Redis. Valid inside the block.
         workers: The local workers, if any.
     """
 
     url: str
 
-    def __init__(self, resources: Resources) -> None:
+    def __init__(self, resources: Resources, files: Iterable[SourceFile]) -> None:
+        """Prepare a fleet.
+
+        Raises:
+            UsageError: The key file cannot be used.
+        """
+        self.signer = read_key(resources.key_file)
+        self._roots = roots_of(file.path for file in files)
         self.workers: LocalWorkers | None = None
         self._resources = resources
         self._stack = ExitStack()
@@ -37,12 +49,16 @@ class Fleet:
         """Start what the run brings along; the workers need not be up yet.
 
         Raises:
+            UsageError: Redis is across the network and there is no key.
             QueueError: Redis cannot be reached, or no server can be started.
         """
         try:
             self.url = self._redis()
             if count := self._resources.local_workers:
-                self.workers = self._stack.enter_context(LocalWorkers(self.url, count))
+                workers = LocalWorkers(
+                    self.url, count, roots=self._roots, key_file=self._resources.key_file
+                )
+                self.workers = self._stack.enter_context(workers)
         except BaseException:
             self._stack.close()
             raise
@@ -73,7 +89,8 @@ class Fleet:
     def _redis(self) -> str:
         if self._resources.redis is None:
             return self._stack.enter_context(EmbeddedServer()).url
-        from bpefleet.shared.connect import check  # noqa: PLC0415  slow to import, see `run`
+        from bpefleet.shared.connect import check, demand_trust  # noqa: PLC0415  slow to import
 
+        demand_trust(self._resources.redis, self.signer, insecure=self._resources.insecure)
         check(self._resources.redis)
         return self._resources.redis

@@ -20,9 +20,9 @@ from redis.exceptions import OutOfMemoryError
 from bpefleet.kernel import PayloadError
 from bpefleet.producer.attempts import Attempt
 from bpefleet.producer.chunks import RETRIES, Chunks
-from bpefleet.producer.events import Event, Events
+from bpefleet.producer.events import Events
 from bpefleet.producer.sweep import Sweep
-from bpefleet.shared.keys import STATUS_TTL, status_key
+from bpefleet.shared.keys import LARGEST_PAYLOAD, STATUS_TTL, payload_prefix, status_key
 from bpefleet.shared.messages import Counted, Failed
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from bpefleet.producer.plan import Plan
     from bpefleet.producer.stop import Stop
     from bpefleet.producer.watch import Watch
+    from bpefleet.shared.event import Event
 
 _WINDOW_PER_WORKER: Final = 3
 _MIN_WINDOW: Final = 4
@@ -86,7 +87,7 @@ class Aggregator:
         self._watch = watch
         self._stop = stop
         self._halted = False
-        self._events = Events(redis, plan.run, len(plan.chunks), watch.warn)
+        self._events = Events(redis, plan, enqueuer.signer, watch.warn)
         self._sweep = Sweep(plan, redis, upkeep, watch)
         self._folding = asyncio.Lock()
         self._full_until = 0.0
@@ -140,14 +141,19 @@ class Aggregator:
 
     async def _take(self, event: Event) -> None:
         if isinstance(event.body, Counted):
-            await self._fold(event.chunk, event.body, event.id.decode())
+            await self._fold(event.chunk, event.body, event.id)
         else:
-            await self._failed(event.chunk, event.body, event.id.decode())
+            await self._failed(event.chunk, event.body, event.id)
         # Only now: until the ledger has it, or the journal, the event is all that tells of it.
         await self._events.drop(event)
 
-    async def _fold(self, chunk: int, counted: Counted, event: str = "") -> None:
-        payload: Any = await self._redis.get(counted.key)
+    async def _fold(self, chunk: int, counted: Counted, event: str) -> None:
+        if not counted.key.startswith(payload_prefix(self._plan.run, chunk)):
+            # Nobody of ours wrote that: the key may be anything, and is left alone.
+            odd = Failed("PayloadError", "its event names a foreign key", may_heal=True)
+            await self._failed(chunk, odd, event)
+            return
+        payload = await self._payload(counted.key)
         # Another attempt at the chunk may have been folded already: then this one only goes.
         if chunk not in self._ledger.chunks:
             reason = await self._fold_payload(chunk, counted, payload)
@@ -160,6 +166,12 @@ class Aggregator:
                 await self._failed(chunk, lost, event)
         # Only now: until the ledger has it, a good payload is the chunk's only copy.
         await self._redis.delete(counted.key)
+
+    async def _payload(self, key: str) -> bytes | None:
+        if await self._redis.strlen(key) > LARGEST_PAYLOAD:
+            return None
+        payload: Any = await self._redis.get(key)
+        return bytes(payload) if payload is not None else None
 
     async def _fold_payload(
         self, chunk: int, counted: Counted, payload: bytes | None
@@ -197,11 +209,9 @@ class Aggregator:
         found = await self._sweep.look(self.chunks.queued)
         self.chunks.put_back(found.forgotten)
         for chunk in found.unannounced:
-            end = await asyncio.to_thread(self._enqueuer.outcome, chunk)
-            if isinstance(end, Counted):
-                await self._fold(chunk, end)
-            elif end is not None:
-                await self._failed(chunk, end)
+            # RQ may know how, but its word is not signed, and nothing is lost by counting again.
+            silent = Failed("SilentEndError", "its job ended without a word", may_heal=True)
+            await self._failed(chunk, silent)
 
     async def _show(self) -> None:
         data = await asyncio.to_thread(self._watch.counting, self._ledger, self.chunks, self._sweep)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final, Self
 from bpefleet.shared.errors import NoWorkersError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
     from types import TracebackType
 
 STOP_DEADLINE: Final = 10.0
@@ -26,16 +28,30 @@ class LocalWorkers:
     Args:
         url: The Redis to serve.
         processes: How many workers.
+        roots: Where they may read; empty for anywhere.
+        key_file: The file with the fleet's key, if there is one.
     """
 
-    def __init__(self, url: str, processes: int) -> None:
+    def __init__(
+        self,
+        url: str,
+        processes: int,
+        *,
+        roots: Iterable[str] = (),
+        key_file: Path | None = None,
+    ) -> None:
         self._url = url
         self._processes = processes
+        self._roots = tuple(roots)
+        self._key_file = key_file
         self._pool: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
         """Start the workers, without waiting: they take what is queued as soon as they are up."""
         options = ["-n", str(self._processes), "--quiet", "--die-with-parent", str(os.getpid())]
+        options += [word for root in self._roots for word in ("--corpus-root", root)]
+        # The producer has decided on the risk, if there is one.
+        options += ["--key-file", str(self._key_file)] if self._key_file else ["--insecure"]
         self._pool = subprocess.Popen(
             # -P: no module of the current directory must take the place of an installed one.
             [sys.executable, "-P", "-m", "bpefleet.worker", *options],

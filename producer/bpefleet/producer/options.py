@@ -98,6 +98,8 @@ class Resources:
             plan's word.
         timeout: Seconds that one attempt at a chunk may take; None for plenty, by its size.
         allow_missing: Share of the corpus's bytes (0 to 1) that may be missing from the counts.
+        key_file: File with the fleet's key; None for no key.
+        insecure: Whether to use a Redis across the network without a key.
         progress: Whether to show progress on stderr.
     """
 
@@ -107,6 +109,8 @@ class Resources:
     errors: str = ""
     timeout: int | None = None
     allow_missing: float = 0.0
+    key_file: Path | None = None
+    insecure: bool = False
     progress: bool = False
 
     @property

@@ -66,7 +66,7 @@ def run(request: Request) -> RunResult:
     with Progress(show=resources.progress) as progress, ExitStack() as stack:
         files = find_files(request.sources, progress.warn)
         # The server and the workers start while the corpus is being split.
-        fleet = None if resources.in_process else stack.enter_context(Fleet(resources))
+        fleet = None if resources.in_process else stack.enter_context(Fleet(resources, files))
         cutter = boundaries(resolve(options.pattern), options.special_tokens)
         total = sum(file.size for file in files)
         size = resources.chunk_size_for(options.pattern)
@@ -98,7 +98,11 @@ def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunR
     resources = resources.checked()
     begun = time.perf_counter()
     with Progress(show=resources.progress) as progress, ExitStack() as stack:
-        fleet = None if resources.in_process else stack.enter_context(Fleet(resources))
+        fleet = (
+            None
+            if resources.in_process
+            else stack.enter_context(Fleet(resources, directory.plan.files))
+        )
         return _complete(directory, resources, fleet, progress, begun, only)
 
 

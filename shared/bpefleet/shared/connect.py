@@ -7,6 +7,7 @@ two minutes of retries, growing to one every two seconds.
 
 from __future__ import annotations
 
+import ipaddress
 import secrets
 from typing import Any, Final, cast
 
@@ -18,7 +19,8 @@ from redis.backoff import ExponentialBackoff, NoBackoff
 from redis.retry import Retry
 
 from bpefleet.shared import keys
-from bpefleet.shared.errors import QueueError
+from bpefleet.shared.errors import QueueError, UsageError
+from bpefleet.shared.signing import Signer
 
 SOCKET_TIMEOUT: Final = 30.0
 """Seconds without an answer until a connection counts as lost; a blocking read must be shorter."""
@@ -38,14 +40,26 @@ _URL_HINT: Final = (
 )
 
 
-def connect(url: str) -> redis.Redis:
+class FleetRedis(redis.Redis):
+    """A connection that knows the fleet's key: RQ hands it on to every job.
+
+    Attributes:
+        signer: Signs and checks the jobs that pass.
+    """
+
+    signer = Signer()
+
+
+def connect(url: str, signer: Signer | None = None) -> FleetRedis:
     """A patient connection for synchronous use; it connects when first used.
 
     Raises:
         QueueError: `url` is not a Redis URL.
     """
     retry = Retry(_backoff(), _RETRIES)
-    return cast("redis.Redis", _from_url(redis.Redis, url, retry=retry, **_PATIENT))
+    connection = cast("FleetRedis", _from_url(FleetRedis, url, retry=retry, **_PATIENT))
+    connection.signer = signer or Signer()
+    return connection
 
 
 def connect_async(url: str) -> redis.asyncio.Redis:
@@ -57,6 +71,36 @@ def connect_async(url: str) -> redis.asyncio.Redis:
     retry = AsyncRetry(_backoff(), _RETRIES)
     client = _from_url(redis.asyncio.Redis, url, retry=retry, **_PATIENT)
     return cast("redis.asyncio.Redis", client)
+
+
+def demand_trust(url: str, signer: Signer, *, insecure: bool) -> None:
+    """Make sure that who may write to Redis is known: by a key, or because it is of this machine.
+
+    Raises:
+        UsageError: Redis is reached over the network, and there is no key.
+    """
+    if signer.key or insecure or is_local(url):
+        return
+    raise UsageError(
+        f"Redis at {redacted(url)} is reached over the network and there is no key: whoever can "
+        "write to it could have text counted and counts folded that are not yours",
+        hint="make a key with: bpefleet keygen FILE; give it to producers and workers alike with "
+        "--key-file FILE; or accept the risk with --insecure",
+    )
+
+
+def is_local(url: str) -> bool:
+    """Whether a URL names a server on this machine: a socket, or the loopback interface."""
+    if _scheme(url) == "unix":
+        return True
+    place = url.partition("://")[2].rpartition("@")[2].partition("/")[0].partition("?")[0]
+    host = place.partition("]")[0].removeprefix("[") if place[:1] == "[" else place.split(":")[0]
+    if host in ("", "localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def check(url: str) -> None:

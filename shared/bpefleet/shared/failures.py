@@ -9,6 +9,7 @@ from typing import Final
 from bpefleet.shared.errors import BpefleetError, QueueError
 from bpefleet.shared.memory import peak_rss
 from bpefleet.shared.messages import Failed, MessageError
+from bpefleet.shared.text import printable
 
 LOST_AFTER: Final = 12
 """Seconds of silence after which a worker counts as dead and its attempt as abandoned: three of its
@@ -26,8 +27,8 @@ def describe(error: Exception) -> Failed:
     lines = "".join(traceback.format_exception(error)).splitlines()
     return Failed(
         kind=type(error).__name__,
-        error=str(error),
-        traceback="\n".join(lines[-_TRACEBACK_LINES:]),
+        error=printable(str(error)),
+        traceback=printable("\n".join(lines[-_TRACEBACK_LINES:])),
         may_heal=_may_heal(error),
         ended=time.time(),
         peak_rss=peak_rss(),
@@ -44,7 +45,7 @@ def describe_text(exc_string: str) -> Failed:
         return Failed(kind="StoppedJob", error="stopped on request")
     tail = "\n".join(lines[-_TRACEBACK_LINES:])
     kind = lines[-1].partition(":")[0]
-    return Failed(kind=kind, error=lines[-1], traceback=tail, may_heal=True)
+    return Failed(kind=kind, error=printable(lines[-1]), traceback=printable(tail), may_heal=True)
 
 
 def _may_heal(error: Exception) -> bool:

@@ -20,9 +20,13 @@ from rq.job import Job
 from rq.utils import import_attribute
 
 from bpefleet.shared import keys
+from bpefleet.shared.admission import RefusedJobError, admitted, harmless, sign_job
 from bpefleet.shared.errors import BpefleetError
+from bpefleet.shared.event import event_fields
 from bpefleet.shared.failures import describe, describe_text
+from bpefleet.shared.messages import Counted
 from bpefleet.shared.serializer import JsonSerializer
+from bpefleet.shared.signing import Signer
 from bpefleet.shared.text import escaped
 
 if TYPE_CHECKING:
@@ -52,31 +56,55 @@ class FleetJob(Job):
 
     Attributes:
         failed: Why the last attempt failed, once known better than RQ's own text says it.
+        refused: What is wrong with the job as found in Redis; it is then neither parsed nor run.
     """
 
     failed: Failed | None = None
-    _counted: bytes = b""
+    refused: str = ""
+    _end: Counted
 
     @property
     def func(self) -> Callable[..., Any]:
         """The counting function.
 
         Raises:
-            ForbiddenJobError: The job names another one, or a chunk that its id does not.
+            ForbiddenJobError: The job was refused, names another function, or a chunk that its id
+                does not.
         """
-        if self.func_name != keys.COUNT_CHUNK or self.instance is not None:
-            raise ForbiddenJobError(f"job {self.id} asks for {self.func_name!r}, which is not run")
-        if tuple(self.args[:2]) != keys.run_and_chunk(self.id):
-            raise ForbiddenJobError(f"job {self.id} asks for a chunk that is not its own")
+        if not self.refused and (self.func_name != keys.COUNT_CHUNK or self.instance is not None):
+            self.refused = f"asks for {self.func_name!r}, which is not run"
+        if not self.refused and tuple(self.args[:2]) != keys.run_and_chunk(self.id):
+            self.refused = "asks for a chunk that is not its own"
+        if self.refused:
+            raise ForbiddenJobError(f"job {self.id} {self.refused}")
         return import_attribute(keys.COUNT_CHUNK)
 
+    def to_dict(self, include_meta: bool = True, include_result: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002  RQ's signature
+        """What Redis holds of the job, signed."""
+        fields = super().to_dict(include_meta, include_result)
+        return fields | {"signature": sign_job(self._signer, self.id, fields)}
+
     def restore(self, raw_data: Any) -> None:
-        """Load from Redis, without callbacks and webhooks: RQ would import and call any."""
-        super().restore(raw_data)
+        """Load from Redis what may be loaded: what is refused keeps nothing but its id and state.
+
+        Callbacks and webhooks are dropped: RQ would import and call any.
+        """
+        fields = {key.decode("ascii", "replace"): value for key, value in raw_data.items()}
+        try:
+            super().restore(admitted(self._signer, self.id, fields))
+            _ = self.func_name, self.args, self.kwargs  # parsed now, while it can be refused
+        except Exception as error:  # noqa: BLE001  whatever a stranger can think of
+            self.refused = str(error) if isinstance(error, RefusedJobError) else "is malformed"
+            super().restore(harmless(fields))
         self._success_callback_name = None
         self._failure_callback_name = None
         self._stopped_callback_name = None
         self.webhooks = []
+
+    @property
+    def _signer(self) -> Signer:
+        # A connection that is not ours, as RQ's own commands make, has no key.
+        return getattr(self.connection, "signer", Signer())
 
     def perform(self) -> Any:
         """Count, and note the outcome for the event.
@@ -86,7 +114,7 @@ class FleetJob(Job):
         """
         try:
             result = super().perform()
-            self._counted = self.serializer.dumps(result)
+            self._end = Counted.from_json(result)
         except Exception as error:
             self.failed = describe(error)
             raise
@@ -96,7 +124,7 @@ class FleetJob(Job):
         self, result_ttl: int, pipeline: Pipeline, *args: Any, **kwargs: Any
     ) -> None:
         super()._handle_success(result_ttl, pipeline, *args, **kwargs)
-        self._announce("counted", self._counted, pipeline)
+        self._announce(self._end, pipeline)
 
     def _handle_failure(
         self, exc_string: str, pipeline: Pipeline, *args: Any, **kwargs: Any
@@ -109,15 +137,16 @@ class FleetJob(Job):
             started=self.started_at.timestamp() if self.started_at else 0.0,
             ended=time.time(),
         )
-        self._announce("failed", JsonSerializer.dumps(failed.to_json()), pipeline)
+        self._announce(failed, pipeline)
 
-    def _announce(self, outcome: str, body: bytes, pipeline: Pipeline) -> None:
-        # The id, not the arguments: it is what the registries and the ledger go by.
-        if (place := keys.run_and_chunk(self.id)) is None:
+    def _announce(self, end: Counted | Failed, pipeline: Pipeline) -> None:
+        # The id, not the arguments: it is what the registries and the ledger go by. A refused job
+        # is nobody's attempt, and its end is no news to any run.
+        if self.refused or (place := keys.run_and_chunk(self.id)) is None:
             return
         run, chunk = place
         stream = keys.events_key(run)
-        event = {"chunk": chunk, "job": self.id, "outcome": outcome, "body": body}
+        event = event_fields(self._signer, run, chunk, end)
         pipeline.xadd(stream, event)  # type: ignore[arg-type]
         pipeline.expire(stream, keys.EVENTS_TTL)
 

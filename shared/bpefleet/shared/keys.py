@@ -37,6 +37,9 @@ COUNT_CHUNK: Final = "bpefleet.worker.tasks.count_chunk"
 PAYLOAD_TTL: Final = 24 * 3600
 """Seconds that an unclaimed payload stays: longer than any producer's absence worth serving."""
 
+LARGEST_PAYLOAD: Final = 512 << 20
+"""Bytes of a payload: what Redis can hold in one value, and some fifty million pre-tokens."""
+
 EVENTS_TTL: Final = 7 * 24 * 3600
 """Seconds that an abandoned run's event stream stays."""
 
@@ -57,7 +60,12 @@ def events_key(run: str) -> str:
 
 def payload_key(run: str, chunk: int, token: str) -> str:
     """The payload of one attempt at a chunk; `token` keeps attempts apart."""
-    return f"bpefleet:payload:{run}:{chunk}:{token}"
+    return payload_prefix(run, chunk) + token
+
+
+def payload_prefix(run: str, chunk: int) -> str:
+    """What the keys of all payloads of a chunk begin with."""
+    return f"bpefleet:payload:{run}:{chunk}:"
 
 
 def payload_keys(run: str) -> str:

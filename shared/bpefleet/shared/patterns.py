@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field
+from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +24,10 @@ from bpefleet.shared.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+_LONGEST: Final = 10_000
+_MOST_UNROLLED: Final = 10_000
+"""Characters of a regex, and the product of its counts of repetition, at the most."""
 
 _CONTRACTION = r"'(?i:[sdmt]|ll|ve|re)"
 _CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
@@ -146,7 +151,8 @@ def resolve(name_or_regex: str) -> Pattern:
     """Find a rule by name, or make one of a regex.
 
     Raises:
-        UsageError: No such name, or a regex that does not compile or matches the empty text.
+        UsageError: No such name, or a regex that is too large, does not compile, or matches the
+            empty text.
     """
     if known := PATTERNS.get(name_or_regex) or _BY_REGEX.get(name_or_regex):
         return known
@@ -155,9 +161,10 @@ def resolve(name_or_regex: str) -> Pattern:
             f"there is no pattern named {name_or_regex!r}",
             hint=f"name one of {', '.join(PATTERNS)}, or give a regex",
         )
+    _demand_bounded(name_or_regex)
     try:
-        matches_empty = regex.compile(name_or_regex).fullmatch("") is not None
-    except regex.error as error:
+        matches_empty = regex.compile(name_or_regex).fullmatch("", timeout=1) is not None
+    except (regex.error, RecursionError, TimeoutError) as error:
         raise UsageError(
             f"the pattern does not compile: {error}: {name_or_regex}",
             hint="the syntax is that of the `regex` package",
@@ -168,6 +175,22 @@ def resolve(name_or_regex: str) -> Pattern:
             hint="every alternative must take at least one character: `+` instead of `*`",
         )
     return Pattern(CUSTOM, (name_or_regex,))
+
+
+def _demand_bounded(pattern: str) -> None:
+    """Refuse a regex that would take the memory of a machine to compile: `((a{999}){999}){999}`.
+
+    `regex` unrolls counted repetition. The product of all counts bounds what nesting can do, and
+    is far from the limit in any rule that splits text; counts within a set are counted too.
+    """
+    counts = regex.findall(r"\{\s*(?:\d*\s*,\s*)?(\d+)\s*,?\s*\}", pattern)
+    size = prod(max(1, int(count[:9])) for count in counts)
+    if len(pattern) > _LONGEST or size > _MOST_UNROLLED:
+        raise UsageError(
+            f"the pattern is too large ({len(pattern)} characters, counts that multiply to {size})",
+            hint=f"at most {_LONGEST} characters, and {_MOST_UNROLLED} for the product of all "
+            "counts in braces",
+        )
 
 
 def split_special(special_tokens: Iterable[str]) -> regex.Pattern[str] | None:

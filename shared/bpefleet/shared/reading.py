@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from bpefleet.shared.errors import InvalidTextError, SourceChangedError, SourceError
+from bpefleet.shared.errors import InvalidTextError, SourceChangedError, SourceError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +21,7 @@ def source_errors() -> Iterator[None]:
     Raises:
         InvalidTextError: For `UnicodeError`: bytes that are not UTF-8.
         SourceChangedError: For `EOFError`: a file ends before its segment does.
+        UsageError: For `TimeoutError`: the regex backtracks without end.
         SourceError: For `OSError`: a file is missing or unreadable.
     """
     try:
@@ -34,6 +35,10 @@ def source_errors() -> Iterator[None]:
             str(error), hint="the file changed since the run was planned; start a new run"
         ) from error
     except OSError as error:
+        if isinstance(error, TimeoutError) and error.errno is None:  # not the system's
+            raise UsageError(
+                str(error), hint="write the regex so that it cannot match one text in many ways"
+            ) from error
         raise SourceError(
             f"cannot read {error.filename}: {error.strerror}",
             hint="every worker must be able to read the sources under the same path",

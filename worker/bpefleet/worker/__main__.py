@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from pathlib import Path
+from typing import Any
 
 import click
 
@@ -40,6 +42,29 @@ from bpefleet.worker.serve import serve
     show_default="the number of cores",
     help="How many workers to run.",
 )
+@click.option(
+    "--corpus-root",
+    "roots",
+    multiple=True,
+    metavar="DIR",
+    envvar="BPEFLEET_CORPUS_ROOT",
+    show_envvar=True,
+    help="Read sources below this directory only, links followed. Repeat for several. Without it "
+    "any file that this user can read is counted for whoever has the key.",
+)
+@click.option(
+    "--key-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    envvar="BPEFLEET_KEY_FILE",
+    show_envvar=True,
+    help="The fleet's shared key, made by `bpefleet keygen`. Needed across a network.",
+)
+@click.option(
+    "--insecure",
+    is_flag=True,
+    help="Serve a Redis across the network without a key; takes --corpus-root.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Log each job on stderr.")
 @click.option("-q", "--quiet", is_flag=True, help="Log errors of the workers themselves only.")
 @click.option(
@@ -50,11 +75,11 @@ from bpefleet.worker.serve import serve
     hidden=True,
     help="End at once when the process PID, which started this one, ends.",
 )
-def main(url: str, processes: int, verbose: bool, quiet: bool, parent: int | None) -> None:  # noqa: FBT001
+def main(*, url: str, verbose: bool, quiet: bool, **options: Any) -> None:
     """Parse the options and serve."""
     level = logging.INFO if verbose else logging.ERROR if quiet else logging.WARNING
     try:
-        code = serve(url, processes, level=level, parent=parent)
+        code = serve(url, level=level, **options)
     except BpefleetError as error:
         click.echo(f"error: {error}", err=True)
         code = error.exit_code

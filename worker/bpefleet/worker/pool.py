@@ -13,11 +13,15 @@ from typing import TYPE_CHECKING, Final
 from bpefleet.shared import keys
 from bpefleet.shared.connect import connect
 from bpefleet.worker import tasks  # noqa: F401 - imported once here, not by every work-horse
+from bpefleet.worker.corpus import confine
 from bpefleet.worker.lifeline import die_with
 from bpefleet.worker.worker import FleetWorker
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import FrameType
+
+    from bpefleet.shared.signing import Signer
 
 log = logging.getLogger("bpefleet.worker")
 
@@ -42,9 +46,13 @@ class WorkerPool:
     on once. Workers die with the pool, and work-horses with their worker.
     """
 
-    def __init__(self, url: str, processes: int) -> None:
+    def __init__(
+        self, url: str, processes: int, *, signer: Signer, roots: Sequence[str] = ()
+    ) -> None:
         self._url = url
         self._processes = processes
+        self._signer = signer
+        self._roots = tuple(roots)
         self._children: dict[int, _Child] = {}
         self._signals = 0
 
@@ -56,6 +64,7 @@ class WorkerPool:
         """
         for number in _STOP_SIGNALS:
             signal.signal(number, self._on_signal)
+        confine(self._roots)
         gc.freeze()  # collections in the children would copy pages that they share
         for _ in range(self._processes):
             self._start(deaths=0)
@@ -69,7 +78,7 @@ class WorkerPool:
         # handler in it.
         signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)
         if (pid := os.fork()) == 0:
-            _work(self._url, pool, deaths)
+            self._work(pool, deaths)
         self._children[pid] = _Child(time.monotonic(), deaths)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOP_SIGNALS)
 
@@ -89,27 +98,26 @@ class WorkerPool:
         for pid in self._children:
             os.kill(pid, signal.SIGTERM if self._signals == 1 else signal.SIGKILL)
 
+    def _work(self, pool: int, deaths: int) -> None:
+        """The life of a worker process; never returns.
 
-def _work(url: str, pool: int, deaths: int) -> None:
-    """The life of a worker process; never returns.
-
-    One that follows others that died young waits first, here rather than in the pool, so that the
-    pool is never deaf.
-    """
-    code = 1
-    try:
-        for number in _STOP_SIGNALS:
-            signal.signal(number, signal.SIG_DFL)
-        os.setpgrp()
-        die_with(pool)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOP_SIGNALS)
-        if deaths:
-            time.sleep(min(_LONGEST_DELAY, 2.0 ** (deaths - 1)))
-        worker = FleetWorker(keys.QUEUE, connection=connect(url))
-        worker.work(logging_level=logging.getLevelName(log.getEffectiveLevel()))
-        # RQ ends its loop in silence after an unexpected error, too.
-        code = 0 if worker.stop_requested else 1
-    except BaseException:
-        log.exception("worker process %d failed", os.getpid())
-    finally:
-        os._exit(code)
+        One that follows others that died young waits first, here rather than in the pool, so that
+        the pool is never deaf.
+        """
+        code = 1
+        try:
+            for number in _STOP_SIGNALS:
+                signal.signal(number, signal.SIG_DFL)
+            os.setpgrp()
+            die_with(pool)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOP_SIGNALS)
+            if deaths:
+                time.sleep(min(_LONGEST_DELAY, 2.0 ** (deaths - 1)))
+            worker = FleetWorker(keys.QUEUE, connection=connect(self._url, self._signer))
+            worker.work(logging_level=logging.getLevelName(log.getEffectiveLevel()))
+            # RQ ends its loop in silence after an unexpected error, too.
+            code = 0 if worker.stop_requested else 1
+        except BaseException:
+            log.exception("worker process %d failed", os.getpid())
+        finally:
+            os._exit(code)

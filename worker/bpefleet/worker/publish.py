@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from redis.exceptions import OutOfMemoryError
 
 from bpefleet.shared import keys
+from bpefleet.shared.errors import SourceError
 from bpefleet.shared.memory import peak_rss
 from bpefleet.shared.messages import Counted
 
@@ -44,6 +45,12 @@ def publish(
         began: When the job began, by `time.perf_counter`.
     """
     payload = counts.encode(bytes.fromhex(digest))
+    if len(payload) > keys.LARGEST_PAYLOAD:
+        raise SourceError(
+            f"the counts of the chunk take {len(payload):,} bytes, more than the "
+            f"{keys.LARGEST_PAYLOAD:,} that Redis can hold in one value",
+            hint="start a new run with a smaller --chunk-size",
+        )
     key = keys.payload_key(run, chunk, secrets.token_hex(8))
     _put(job, key, payload)
     return Counted(

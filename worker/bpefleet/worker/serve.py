@@ -3,30 +3,61 @@
 from __future__ import annotations
 
 import logging
+import os
+from typing import TYPE_CHECKING
 
-from bpefleet.shared.connect import check
+from bpefleet.shared.connect import check, demand_trust, is_local, redacted
+from bpefleet.shared.errors import UsageError
+from bpefleet.shared.signing import read_key
 from bpefleet.worker.lifeline import die_with
 from bpefleet.worker.pool import WorkerPool
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
 
-def serve(url: str, processes: int, *, level: int, parent: int | None = None) -> int:
+
+def serve(
+    url: str,
+    processes: int,
+    *,
+    level: int,
+    roots: Sequence[str] = (),
+    key_file: Path | None = None,
+    insecure: bool = False,
+    parent: int | None = None,
+) -> int:
     """Run workers until a signal stops them.
 
     Args:
         url: The Redis to serve.
         processes: How many workers.
         level: What to log on stderr, as in `logging`.
+        roots: Where sources may lie; empty for anywhere.
+        key_file: File with the fleet's key.
+        insecure: Whether to serve a Redis across the network without a key.
         parent: Process id of the command that started this one, if the workers are to end with it.
 
     Returns:
         The exit code.
 
     Raises:
+        UsageError: The key file or a root is missing where one is needed.
         QueueError: Redis cannot be reached or used.
     """
     if parent is not None:
         die_with(parent)
     logging.basicConfig(level=level, format="%(asctime)s %(name)s: %(message)s")
     logging.getLogger("bpefleet").setLevel(level)
+    signer = read_key(key_file)
+    demand_trust(url, signer, insecure=insecure)
+    if not (signer.key or roots or is_local(url)):
+        raise UsageError(
+            f"without a key, whoever can write to {redacted(url)} names the files to be read",
+            hint="give --key-file FILE, or say with --corpus-root DIR where sources may lie",
+        )
+    for root in roots:
+        if not os.path.isdir(root):  # noqa: PTH112  a root is compared as a string
+            raise UsageError(f"the corpus root {root} is no directory")
     check(url)
-    return WorkerPool(url, processes).run()
+    return WorkerPool(url, processes, signer=signer, roots=roots).run()

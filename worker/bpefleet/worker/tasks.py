@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from rq import get_current_job
 
 from bpefleet.shared.messages import CountSpec
+from bpefleet.worker.corpus import demand_within_roots
 from bpefleet.worker.count import count_spec, demand_same_counting
 from bpefleet.worker.publish import publish
 
@@ -28,11 +29,13 @@ def count_chunk(run: str, chunk: int, spec: dict[str, Any]) -> dict[str, Any]:
 
     Raises:
         MessageError: `spec` is not a `CountSpec`.
+        ForbiddenPathError: A source is outside this worker's corpus roots.
         UsageError: This worker would count differently from what the producer expects.
         SourceError: A source cannot be read, changed, or holds invalid text.
     """
     began = time.perf_counter()
     plan = CountSpec.from_json(spec)
+    demand_within_roots(plan)
     demand_same_counting(plan)
     counts, tally = count_spec(plan)
     job = cast("Job", get_current_job())

@@ -13,7 +13,7 @@ import socket
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from rq import Worker, worker_registration
+from rq import SpawnWorker, Worker, worker_registration
 
 from bpefleet.shared import keys
 from bpefleet.shared.errors import UsageError
@@ -58,6 +58,12 @@ class FleetWorker(Worker):
         # RQ itself makes workers without queues when it lists them.
         if self.queues and self.queue_names() != [keys.QUEUE]:
             raise UsageError(f"this worker serves the queue {keys.QUEUE!r} only")
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Refuse worker types whose work-horses know nothing of `FleetJob` and run anything."""
+        super().__init_subclass__(**options)
+        if issubclass(cls, SpawnWorker):
+            raise TypeError(f"{cls.__name__}: SpawnWorker ignores job classes")
 
     @property
     def stop_requested(self) -> bool:

@@ -2,7 +2,8 @@
 
 The one way that text on disk becomes counts, for whoever counts: a worker, or a producer that
 needs no queue. Errors are subclasses of built-in ones, so that callers can translate them without
-knowing this package: `OSError` (with the file's name), `SegmentEndError`, `SegmentTextError`.
+knowing this package: `OSError` (with the file's name), `SegmentEndError`, `SegmentTextError`,
+`SegmentTimeError`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,16 @@ if TYPE_CHECKING:
 
     from bpefleet.kernel.blocks import Segment
 
+_PATIENCE: Final = 20.0
+_SLOWEST: Final = 50_000
+"""Seconds, and characters a second beside, that a regex may take for a stretch of text. The slowest
+rule seen in use does millions.
+"""
 _REPLACEMENT: Final = "\ufffd"
+
+
+class SegmentTimeError(TimeoutError):
+    """The regex takes too long on a segment; the text has the regex and the file."""
 
 
 class SegmentTextError(UnicodeError):
@@ -70,6 +80,7 @@ def count_segments(
         OSError: A file is missing or unreadable.
         SegmentEndError: A file is shorter than the plan says.
         SegmentTextError: Invalid UTF-8, when `errors` is `strict`.
+        SegmentTimeError: A regex takes too long: it backtracks without end.
     """
     counts = Counts()
     count = (
@@ -134,13 +145,20 @@ class _Regex:
             replaced = text.count(_REPLACEMENT) - data.count(_REPLACEMENT.encode())
         found: Counter[str] = Counter()
         unmatched = 0
-        for piece, matched in self._pieces(text):
-            # Isolating splits keep what lies between their matches; a single regex drops it, as
-            # `findall` and tiktoken do.
-            if matched or len(self._splits) > 1:
-                found[piece] += 1
-            else:
-                unmatched += len(piece.encode())
+        try:
+            for piece, matched in self._pieces(text):
+                # Isolating splits keep what lies between their matches; a single regex drops it,
+                # as `findall` and tiktoken do.
+                if matched or len(self._splits) > 1:
+                    found[piece] += 1
+                else:
+                    unmatched += len(piece.encode())
+        except TimeoutError:
+            regexes = " then ".join(split.pattern for split in self._splits)
+            raise SegmentTimeError(
+                f"the pattern {regexes} takes too long on {segment.path}, bytes "
+                f"{segment.start} to {segment.end}"
+            ) from None
         counts.add_all(found)
         return replaced, unmatched
 
@@ -166,7 +184,7 @@ def _cut(
     """Isolate the matches of `split` in each piece; what lies between keeps its mark."""
     for text, matched in pieces:
         at = 0
-        for match in split.finditer(text):
+        for match in split.finditer(text, timeout=_PATIENCE + len(text) / _SLOWEST):
             start, end = match.span()
             if at < start:
                 yield text[at:start], matched

@@ -1,0 +1,89 @@
+"""What a job must be to be loaded from Redis at all: small enough, and signed if there is a key.
+
+Checked on the raw fields, before anything is decompressed, decoded or parsed.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, Any, Final
+
+from rq.job import JobStatus
+
+from bpefleet.shared import keys
+from bpefleet.shared.serializer import JsonSerializer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bpefleet.shared.signing import Signer
+
+_CONTEXT: Final = "job"
+_SIGNED: Final = ("data", "origin", "timeout", "created_at", "enqueued_at")
+"""The fields that decide what is counted and how, where, for how long; and when it was queued."""
+
+_LARGEST: Final = 16 << 20
+"""Bytes of a job's data: some thousand segments (`split.MAX_SEGMENTS`), each with a long path."""
+
+_LARGEST_NOTE: Final = 64 << 10
+"""Bytes of a traceback as RQ keeps it, compressed."""
+
+_NOTHING: Final = JsonSerializer.dumps(["", None, [], {}])
+_STATES: Final = frozenset(status.value.encode() for status in JobStatus)
+
+
+class RefusedJobError(ValueError):
+    """A job is not loaded; the text says why, to follow the job's id."""
+
+
+def sign_job(signer: Signer, job_id: str, fields: Mapping[str, Any]) -> bytes:
+    """The signature of a job with these fields."""
+    return signer.sign(_CONTEXT, *_signed(job_id, fields))
+
+
+def admitted(signer: Signer, job_id: str, fields: Mapping[str, bytes]) -> dict[bytes, bytes]:
+    """The fields that RQ may load.
+
+    What RQ would decompress without limit is bounded, and what tools add, and others read as
+    pickle, is left out.
+
+    Raises:
+        RefusedJobError: The job is too large, or is not signed with the fleet's key.
+    """
+    if len(fields.get("data", b"")) > _LARGEST:
+        raise RefusedJobError(f"is larger than {_LARGEST} bytes")
+    signature = fields.get("signature", b"")
+    if not signer.accepts(signature, _CONTEXT, *_signed(job_id, fields)):
+        how = "is not signed with the fleet's key" if signature else "is not signed"
+        raise RefusedJobError(how)
+    loaded = {name.encode(): value for name, value in fields.items() if name != "meta"}
+    if "data" in fields:
+        loaded[b"data"] = _inflated(fields["data"])
+    if len(fields.get("exc_info", b"")) > _LARGEST_NOTE:
+        del loaded[b"exc_info"]
+    return loaded
+
+
+def harmless(fields: Mapping[str, bytes]) -> dict[bytes, bytes]:
+    """What is loaded of a refused job: its state, so that RQ can put it aside."""
+    loaded = {b"data": _NOTHING, b"origin": keys.QUEUE.encode()}
+    if (status := fields.get("status", b"")) in _STATES:
+        loaded[b"status"] = status
+    return loaded
+
+
+def _signed(job_id: str, fields: Mapping[str, Any]) -> list[bytes]:
+    values = (fields.get(name, b"") for name in _SIGNED)
+    return [job_id.encode(), *(v if isinstance(v, bytes) else str(v).encode() for v in values)]
+
+
+def _inflated(data: bytes) -> bytes:
+    """A job's data decompressed, up to a limit; as it is if it is not compressed."""
+    reader = zlib.decompressobj()
+    try:
+        inflated = reader.decompress(data, _LARGEST)
+    except zlib.error:
+        return data
+    if reader.unconsumed_tail:
+        raise RefusedJobError(f"is larger than {_LARGEST} bytes when decompressed")
+    return inflated

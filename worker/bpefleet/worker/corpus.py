@@ -1,0 +1,30 @@
+"""The corpus roots of this process and its work-horses: set once at the start, for all jobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bpefleet.shared.roots import demand_allowed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bpefleet.shared.messages import CountSpec
+
+_roots: tuple[str, ...] = ()
+
+
+def confine(roots: Iterable[str]) -> None:
+    """Let this process and its children read below `roots` only; none allows any place."""
+    global _roots  # noqa: PLW0603  a process has one answer, and RQ's jobs no other way to it
+    _roots = tuple(roots)
+
+
+def demand_within_roots(spec: CountSpec) -> None:
+    """Make sure that all sources of a chunk lie below the corpus roots.
+
+    Raises:
+        ForbiddenPathError: One does not.
+    """
+    for path in {segment.path for segment in spec.segments}:
+        demand_allowed(path, _roots)
