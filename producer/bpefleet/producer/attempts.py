@@ -7,6 +7,7 @@ attempts: it keeps the last one, for a while.
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -94,7 +95,8 @@ class Journal:
         self._path = directory / ATTEMPTS
         with _explained(self._path):
             text = self._path.read_bytes() if self._path.exists() else b""
-            self._file = self._path.open("ab", buffering=0)
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            self._file = os.fdopen(os.open(self._path, flags, 0o600), "ab", buffering=0)
             if text and not text.endswith(b"\n"):
                 self._file.write(b"\n")  # a crash left half a line
         self._events = {attempt.event for attempt in _parse(text)}

@@ -146,4 +146,16 @@ def keygen(file: Path) -> None:
     click.echo(f"{file}: keep it secret; whoever has it can have any file counted")
 
 
-COMMANDS: Final = (resume, retry, merge, status, failed, cancel, keygen)
+@click.command(epilog=EXIT_CODES)
+def acl() -> None:
+    """Print Redis users with the least rights for producer, worker and dashboard.
+
+    Save it where the server's `aclfile` points; the passwords are new and random. The default user
+    is switched off: add one for yourself.
+    """
+    from bpefleet.producer.acl import acl_file  # noqa: PLC0415  --help stays quick
+
+    click.echo(acl_file(), nl=False)
+
+
+COMMANDS: Final = (resume, retry, merge, status, failed, cancel, keygen, acl)

@@ -72,7 +72,8 @@ class RunDirectory:
         """
         check_free(path)
         try:
-            (path / COUNTS).mkdir(parents=True, exist_ok=True)
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (path / COUNTS).mkdir(mode=0o700)
         except OSError as error:
             raise OutputError(f"{path} cannot be made: {error.strerror}") from error
         write_atomically(path / PLAN, orjson.dumps(plan.to_json()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from bpefleet.shared.errors import OutputError
 
@@ -23,7 +23,7 @@ def write_atomically(path: Path, *parts: bytes) -> None:
     """
     temporary = path.with_name(path.name + _TEMPORARY)
     try:
-        with temporary.open("wb") as file:
+        with create(temporary) as file:
             for part in parts:
                 file.write(part)
             file.flush()
@@ -36,6 +36,13 @@ def write_atomically(path: Path, *parts: bytes) -> None:
             f"{path} cannot be written: {error.strerror}",
             hint="make room or check the permissions",
         ) from error
+
+
+def create(path: Path) -> BinaryIO:
+    """A new file. A link of that name, planted by another user of the folder, is not followed."""
+    path.unlink(missing_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.fdopen(os.open(path, flags, 0o666), "wb")
 
 
 def sync_folder(folder: Path) -> None:

@@ -7,7 +7,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from bpefleet.shared.keys import QUEUE, job_id
+from bpefleet.shared.keys import FLEET_WORKER, QUEUE, job_id
+from bpefleet.shared.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -54,6 +55,7 @@ class Sweep:
         self._watch = watch
         self._next = 0.0
         self._idle_said = False
+        self._strangers: set[bytes] = set()
         self._suspects: set[int] = set()
 
     @property
@@ -71,10 +73,27 @@ class Sweep:
         if idle and not self._idle_said:
             self._watch.warn(idle)
         self._idle_said = bool(idle)
-        self.workers = int(await self._redis.scard(f"rq:workers:{QUEUE}"))
+        await self._look_at_workers()
         found = await self._compare(sorted(queued))
         self._next = time.monotonic() + SWEEP_SECONDS
         return found
+
+    async def _look_at_workers(self) -> None:
+        members: Any = await self._redis.smembers(f"rq:workers:{QUEUE}")
+        names = sorted(members)
+        self.workers = len(names)
+        async with self._redis.pipeline(transaction=False) as pipeline:
+            for name in names:
+                pipeline.hexists(name, FLEET_WORKER)
+                pipeline.exists(name)
+            answers: list[Any] = await pipeline.execute()
+        for name, ours, there in zip(names, answers[::2], answers[1::2], strict=True):
+            if there and not ours and name not in self._strangers:
+                self._strangers.add(name)
+                self._watch.warn(
+                    f"{printable(name.decode('utf-8', 'replace'))} serves the queue and is no "
+                    "bpefleet worker: it runs whatever is written to Redis; stop it"
+                )
 
     async def _compare(self, chunks: list[int]) -> Found:
         found = Found()

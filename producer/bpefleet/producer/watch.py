@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from bpefleet.producer.files import create
 from bpefleet.producer.snapshot import COUNT, MERGE, Failure, Running, Snapshot, at_rest
 
 if TYPE_CHECKING:
@@ -139,6 +140,7 @@ class Watch:
         data = orjson.dumps(self._now.to_json())
         temporary = self._path.with_suffix(".json.new")
         with suppress(OSError):  # a full disk will be said where it matters
-            temporary.write_bytes(data)
+            with create(temporary) as file:
+                file.write(data)
             temporary.replace(self._path)
         return data

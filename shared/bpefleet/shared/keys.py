@@ -31,6 +31,9 @@ from typing import Final
 QUEUE: Final = "bpefleet"
 """The one RQ queue. Workers serve a single queue: RQ loses jobs popped from several."""
 
+FLEET_WORKER: Final = "bpefleet"
+"""Field of a worker's hash in Redis that ours have, with their version."""
+
 COUNT_CHUNK: Final = "bpefleet.worker.tasks.count_chunk"
 """The dotted name of the counting job: the producer queues it without importing the worker."""
 

@@ -11,6 +11,7 @@ import secrets
 import signal
 import socket
 from dataclasses import replace
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
 from rq import SpawnWorker, Worker, worker_registration
@@ -89,6 +90,10 @@ class FleetWorker(Worker):
             worker_registration.register(self, own)
             super().heartbeat(LOST_AFTER, own)
             own.execute()
+
+    def serialize(self) -> dict[str, Any]:
+        """What Redis tells of this worker: that it runs nothing but counting jobs, among others."""
+        return super().serialize() | {keys.FLEET_WORKER: version("bpefleet")}
 
     def setup_work_horse_signals(self) -> None:
         """In the work-horse: die with the worker, lest a finished zombie reports a lost job."""
