@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 VOCAB = ("--vocab-size", 600)
 PIECES = ("--chunk-size", "100kB")
-SLOW = ("--pattern", r"\w|\W", "--chunk-size", "20kB")
+SLOW = ("--pattern", r"\w|\W", "--chunk-size", "200kB")
 """A pattern that takes its time, and chunks that are over soon."""
 
 

@@ -91,7 +91,7 @@ class FleetWorker(Worker):
             super().heartbeat(LOST_AFTER, own)
             own.execute()
 
-    def serialize(self) -> dict[str, Any]:
+    def serialize(self) -> dict[Any, Any]:
         """What Redis tells of this worker: that it runs nothing but counting jobs, among others."""
         return super().serialize() | {keys.FLEET_WORKER: version("bpefleet")}
 
