@@ -192,7 +192,10 @@ def test_a_run_is_found_in_redis_by_its_id(long: Path, tmp_path: Path, redis_url
     assert bpefleet("status", name).returncode == ExitCode.USAGE
     run.send_signal(signal.SIGTERM)
     run.communicate(timeout=30)
-    assert bpefleet("status", name, "--redis", redis_url).returncode == ExitCode.QUEUE
+    rest = eventually(lambda: found if (found := _by_id(name, redis_url)) else None)
+    assert rest is not None
+    assert (rest["stage"], rest["producer"]) == ("stopped", "")
+    assert bpefleet("status", "unknown", "--redis", redis_url).returncode == ExitCode.QUEUE
 
 
 def _by_id(name: str, url: str) -> dict[str, Any] | None:

@@ -36,6 +36,7 @@ def train(
     errors: str = "strict",
     allow_fewer_merges: bool = False,
     allow_missing: float = 0.0,
+    hold: bool = False,
     timeout: int | None = None,
     export: Iterable[str] = (),
     workers: int | None = None,
@@ -62,6 +63,7 @@ def train(
         allow_fewer_merges: Accept a corpus that holds too few merges for the vocabulary.
         allow_missing: Share of the corpus's bytes, 0 to 1, that chunks which keep failing may leave
             uncounted.
+        hold: Wait for a retry when chunks have failed, instead of raising.
         timeout: Seconds that one attempt at a chunk may take; None: plenty, by its size.
         export: Further artifacts: `pickle`.
         workers: Local workers; 0 counts in this process when `redis` is None.
@@ -92,6 +94,7 @@ def train(
         chunk_size=chunk_size,
         timeout=timeout,
         allow_missing=allow_missing,
+        hold=hold,
         key_file=None if key_file is None else Path(key_file),
         insecure=insecure,
         progress=progress,

@@ -12,7 +12,7 @@ from collections import Counter, deque
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from bpefleet.shared.messages import Failed
 
@@ -102,6 +102,19 @@ class Chunks:
         self.retries += 1
         heapq.heappush(self._resting, (now + PAUSES[done], chunk))
         return PAUSES[done]
+
+    def retry(self, chunks: Collection[int]) -> list[int]:
+        """Have failed chunks counted again, with fresh retries; all of them if none is named.
+
+        Returns:
+            Which they are.
+        """
+        again = sorted(set(chunks or self.failed) & self.failed.keys())
+        for chunk in again:
+            del self.failed[chunk]
+            del self._attempts[chunk]
+        self._waiting.extend(again)
+        return again
 
     def attempts(self, chunk: int) -> int:
         """Attempts at a chunk that failed in this session."""

@@ -74,6 +74,7 @@ def cli() -> None:
 @options_.allow_fewer_option
 @options_.export_option
 @options_.allow_missing_option
+@options_.hold_option
 @options_.timeout_option
 @options_.workers_option
 @options_.redis_option

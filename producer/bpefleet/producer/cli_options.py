@@ -75,6 +75,11 @@ key_file_option = click.option(
 insecure_option = click.option(
     "--insecure", is_flag=True, help="Use a Redis across the network without a key."
 )
+hold_option = click.option(
+    "--hold",
+    is_flag=True,
+    help="When chunks have failed and all others are counted, wait for a retry instead of ending.",
+)
 timeout_option = click.option(
     "--timeout",
     type=click.IntRange(min=1),

@@ -15,6 +15,7 @@ from bpefleet.producer.cli_summary import summarize
 @click.command(epilog=EXIT_CODES)
 @options_.directory_argument
 @options_.allow_missing_option
+@options_.hold_option
 @options_.timeout_option
 @options_.workers_option
 @options_.redis_option
@@ -42,6 +43,7 @@ def resume(directory: Path, *, as_json: bool, **resources: Any) -> None:
     help="Count U+FFFD in place of bytes that are not UTF-8. The chunks counted so far have none.",
 )
 @options_.allow_missing_option
+@options_.hold_option
 @options_.timeout_option
 @options_.workers_option
 @options_.redis_option
@@ -61,7 +63,10 @@ def retry(
     from bpefleet.producer.retry import retry as retry_  # noqa: PLC0415
 
     resources_ = Resources(**resources, errors=errors or "", progress=True)
-    summarize(retry_(directory, chunks, resources_), as_json=as_json)
+    if result := retry_(directory, chunks, resources_):
+        summarize(result, as_json=as_json)
+    else:
+        click.echo(f"the process at {directory} was asked; watch it: bpefleet status {directory}")
 
 
 @click.command(epilog=EXIT_CODES)

@@ -51,17 +51,8 @@ async def _count(session: Session, fleet: Fleet) -> dict[int, Failed]:
         plan, resources = session.directory.plan, session.resources
         enqueuer = Enqueuer(connection, plan, errors=resources.errors, timeout=resources.timeout)
         async with connect_async(fleet.url) as redis:
-            aggregator = Aggregator(
-                plan,
-                session.ledger,
-                session.todo,
-                redis=redis,
-                enqueuer=enqueuer,
-                journal=session.journal,
-                upkeep=Upkeep(fleet, connection),
-                watch=session.watch,
-                stop=session.stop,
-            )
+            upkeep = Upkeep(fleet, connection)
+            aggregator = Aggregator(session, redis=redis, enqueuer=enqueuer, upkeep=upkeep)
             await aggregator.run()
         await asyncio.to_thread(enqueuer.forget_run)
     return aggregator.chunks.failed

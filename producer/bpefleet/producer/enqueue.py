@@ -8,7 +8,7 @@ from rq.exceptions import DuplicateJobError, NoSuchJobError
 from rq.job import JobStatus
 
 from bpefleet.shared.jobs import FleetJob, build_job, fleet_queue
-from bpefleet.shared.keys import events_key, job_id, payload_keys, status_key
+from bpefleet.shared.keys import events_key, job_id, payload_keys
 from bpefleet.shared.serializer import JsonSerializer
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Enqueuer:
     def forget_run(self) -> None:
         """Remove what is left of the run in Redis: its events, and payloads of second attempts."""
         late = self._connection.scan_iter(payload_keys(self._plan.run), count=1000)
-        for key in (events_key(self._plan.run), status_key(self._plan.run), *late):
+        for key in (events_key(self._plan.run), *late):
             self._connection.unlink(key)
 
     def _build(self, chunk: int) -> FleetJob:

@@ -15,28 +15,29 @@ import hashlib
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+import orjson
 from redis.exceptions import OutOfMemoryError
 
 from bpefleet.kernel import PayloadError
 from bpefleet.producer.attempts import Attempt
+from bpefleet.producer.board import post
 from bpefleet.producer.chunks import RETRIES, Chunks
+from bpefleet.producer.detail import Gathering
 from bpefleet.producer.events import Events
+from bpefleet.producer.requests import Requests
 from bpefleet.producer.sweep import Sweep
-from bpefleet.shared.keys import LARGEST_PAYLOAD, STATUS_TTL, payload_prefix, status_key
+from bpefleet.shared.keys import LARGEST_PAYLOAD, payload_prefix
 from bpefleet.shared.messages import Counted, Failed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from redis.asyncio import Redis
 
-    from bpefleet.producer.attempts import Journal
     from bpefleet.producer.enqueue import Enqueuer
-    from bpefleet.producer.ledger import Ledger
-    from bpefleet.producer.plan import Plan
-    from bpefleet.producer.stop import Stop
-    from bpefleet.producer.watch import Watch
+    from bpefleet.producer.session import Session
     from bpefleet.shared.event import Event
+    from bpefleet.shared.status import Snapshot
 
 _WINDOW_PER_WORKER: Final = 3
 _MIN_WINDOW: Final = 4
@@ -53,42 +54,33 @@ class Aggregator:
 
     def __init__(
         self,
-        plan: Plan,
-        ledger: Ledger,
-        todo: Iterable[int],
+        session: Session,
         *,
         redis: Redis,
         enqueuer: Enqueuer,
-        journal: Journal,
         upkeep: Callable[[], str | None],
-        watch: Watch,
-        stop: Stop,
     ) -> None:
         """Prepare to count.
 
         Args:
-            plan: The run.
-            ledger: Its folded chunks.
-            todo: The chunks to count.
-            redis: An asyncio connection without a socket timeout: reads block.
+            session: The run.
+            redis: An asyncio connection; reads block for a moment.
             enqueuer: Queues its chunks.
-            journal: Takes down each attempt.
             upkeep: Called in a thread at each sweep; raises if the run cannot go on, and returns
                 what to tell the person if nobody works.
-            watch: Shown what happens.
-            stop: Asked before anything is queued.
         """
-        self.chunks = Chunks(todo)
-        self._plan = plan
-        self._ledger = ledger
+        self.chunks = Chunks(session.todo)
+        self._session = session
+        self._plan = plan = session.directory.plan
+        self._ledger = session.ledger
+        self._watch = session.watch
         self._redis = redis
         self._enqueuer = enqueuer
-        self._journal = journal
-        self._watch = watch
-        self._stop = stop
         self._halted = False
-        self._events = Events(redis, plan, enqueuer.signer, watch.warn)
-        self._sweep = Sweep(plan, redis, upkeep, watch)
+        self._events = Events(redis, plan, enqueuer.signer, session.watch.warn)
+        self._sweep = Sweep(plan, redis, upkeep, session.watch)
+        self._requests = Requests(redis, plan.run, session.directory.path, enqueuer.signer)
+        self._gathering = Gathering(plan.run, len(plan.chunks))
         self._folding = asyncio.Lock()
         self._full_until = 0.0
 
@@ -97,7 +89,7 @@ class Aggregator:
         try:
             # What was counted while no producer looked need not be counted again.
             await self._take_all(None)
-            while self.chunks.unfinished:
+            while self.chunks.unfinished or self._holds():
                 await self._halt_if_asked()
                 await self._fill_window()
                 await self._take_all(_BLOCK_MS)
@@ -108,8 +100,15 @@ class Aggregator:
             await asyncio.to_thread(self._enqueuer.withdraw, sorted(self.chunks.queued))
             raise
 
+    def _holds(self) -> bool:
+        """Whether to wait for a retry, now that nothing but failed chunks is left."""
+        holding = self._session.resources.hold and bool(self.chunks.failed) and not self._halted
+        if holding:
+            self._watch.held(self.chunks)
+        return holding
+
     async def _halt_if_asked(self) -> None:
-        if self._halted or not await asyncio.to_thread(self._stop.requested):
+        if self._halted or not await asyncio.to_thread(self._session.stop.requested):
             return
         self._halted = True
         self.chunks.halt()
@@ -156,11 +155,13 @@ class Aggregator:
         payload = await self._payload(counted.key)
         # Another attempt at the chunk may have been folded already: then this one only goes.
         if chunk not in self._ledger.chunks:
+            start = self._now()
             reason = await self._fold_payload(chunk, counted, payload)
             if reason is None:
                 self.chunks.folded(chunk)
+                self._gathering.counted(counted, self._now() - start)
                 attempt = Attempt.of(chunk, counted, event=event)
-                await asyncio.to_thread(self._journal.add, attempt)
+                await asyncio.to_thread(self._session.journal.add, attempt)
             else:
                 lost = Failed("PayloadError", reason, may_heal=True, worker=counted.worker)
                 await self._failed(chunk, lost, event)
@@ -194,9 +195,10 @@ class Aggregator:
     async def _failed(self, chunk: int, failure: Failed, event: str = "") -> None:
         """Take down a failed attempt, and say so if the chunk is counted again."""
         pause = self.chunks.ended(chunk, failure, self._now())
+        self._gathering.failed(failure)
         final = chunk in self.chunks.failed
         attempt = Attempt.of(chunk, failure, event=event, final=final)
-        await asyncio.to_thread(self._journal.add, attempt)
+        await asyncio.to_thread(self._session.journal.add, attempt)
         if pause is not None:
             what = failure.error.partition("\n")[0]
             self._watch.warn(
@@ -206,6 +208,7 @@ class Aggregator:
             )
 
     async def _look_around(self) -> None:
+        await self._requests.follow(self.chunks, self._session)
         found = await self._sweep.look(self.chunks.queued)
         self.chunks.put_back(found.forgotten)
         for chunk in found.unannounced:
@@ -214,10 +217,19 @@ class Aggregator:
             await self._failed(chunk, silent)
 
     async def _show(self) -> None:
-        data = await asyncio.to_thread(self._watch.counting, self._ledger, self.chunks, self._sweep)
-        if data:
+        now, snapshot, detail = await asyncio.to_thread(self._views)
+        if now is not None:
             with suppress(OutOfMemoryError):
-                await self._redis.set(status_key(self._plan.run), data, ex=STATUS_TTL)
+                async with self._redis.pipeline(transaction=False) as pipeline:
+                    post(pipeline, self._plan.run, now, snapshot, detail)
+                    await pipeline.execute()
+
+    def _views(self) -> tuple[Snapshot | None, bytes, bytes]:
+        now = self._watch.counting(self._ledger, self.chunks, self._sweep)
+        if now is None:
+            return None, b"", b""
+        detail = self._gathering.detail(self._ledger, self.chunks, self._sweep)
+        return now, orjson.dumps(now.to_json()), orjson.dumps(detail.to_json())
 
     @staticmethod
     def _now() -> float:

@@ -98,6 +98,7 @@ class Resources:
             plan's word.
         timeout: Seconds that one attempt at a chunk may take; None for plenty, by its size.
         allow_missing: Share of the corpus's bytes (0 to 1) that may be missing from the counts.
+        hold: Whether to wait for a retry when chunks have failed, instead of ending.
         key_file: File with the fleet's key; None for no key.
         insecure: Whether to use a Redis across the network without a key.
         progress: Whether to show progress on stderr.
@@ -109,6 +110,7 @@ class Resources:
     errors: str = ""
     timeout: int | None = None
     allow_missing: float = 0.0
+    hold: bool = False
     key_file: Path | None = None
     insecure: bool = False
     progress: bool = False

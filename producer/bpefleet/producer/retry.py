@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from bpefleet.producer.directory import RunDirectory
 from bpefleet.producer.ledger import read_index
+from bpefleet.producer.lock import holder
+from bpefleet.producer.requests import ask_retry
 from bpefleet.producer.run import RunResult, resume
 from bpefleet.producer.snapshot import failures
 from bpefleet.shared.errors import UsageError
@@ -17,19 +19,27 @@ if TYPE_CHECKING:
     from bpefleet.producer.options import Resources
 
 
-def retry(path: Path, chunks: Sequence[int], resources: Resources) -> RunResult:
+def retry(path: Path, chunks: Sequence[int], resources: Resources) -> RunResult | None:
     """Count failed chunks again, with fresh retries, and finish the run if all is there.
+
+    If a process is at the run, it is asked to do so.
 
     Args:
         path: The run's directory.
         chunks: Which; empty for all that failed.
         resources: Where to do the work, and `errors` and `timeout` if they are to be others.
 
+    Returns:
+        The finished run; None if a process was asked.
+
     Raises:
         UsageError: No chunk failed, or one of `chunks` did not.
         BpefleetError: It cannot be done; the class and the text say why and what to do.
     """
     directory = RunDirectory.open(path)
+    if holder(path):
+        ask_retry(path, chunks)
+        return None
     counted, _ = read_index(directory.counts)
     failed = {failure.chunk for failure in failures(directory, counted)}
     if not failed:

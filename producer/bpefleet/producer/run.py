@@ -134,6 +134,7 @@ def _with_fleet(this: Session, fleet: Fleet, begun: float) -> dict[str, Any]:
     with TrainerProcess(this.directory.path) as trainer:
         this.watch.start_counting(this.ledger)
         # Only now: RQ, redis and asyncio are slow to import, and meanwhile the workers start.
+        from bpefleet.producer.board import mirror  # noqa: PLC0415
         from bpefleet.producer.count_there import count_there  # noqa: PLC0415
 
         stages = {"plan": stage(begun)}
@@ -141,6 +142,8 @@ def _with_fleet(this: Session, fleet: Fleet, begun: float) -> dict[str, Any]:
         with this.stop.on_signals():
             failed = count_there(this, fleet)
         this.ledger.settle()
+        if this.resources.redis is not None:
+            this.watch.mirror = mirror(fleet.url)  # from here on nobody else posts
         missing = all_counted(this, failed)
         stages["count"] = stage(start) | {"worker_seconds": this.ledger.totals.seconds}
         this.watch.start_merging(this.ledger)

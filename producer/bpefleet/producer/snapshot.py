@@ -1,108 +1,16 @@
-"""A run at a glance: what `bpefleet status` shows, from a run that goes or from its directory."""
+"""A run at a glance from its directory, when no process is at it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from bpefleet.producer.attempts import read_attempts
 from bpefleet.producer.ledger import read_index
-from bpefleet.shared.messages import Message
+from bpefleet.shared.status import DONE, PLANNED, STOPPED, Failure, Snapshot
 
 if TYPE_CHECKING:
     from bpefleet.producer.attempts import Attempt
     from bpefleet.producer.directory import RunDirectory
-
-PLANNED: Final = "planned"
-COUNT: Final = "count"
-MERGE: Final = "merge"
-DONE: Final = "done"
-STOPPED: Final = "stopped"
-
-
-@dataclass(frozen=True, slots=True)
-class Running(Message):
-    """A chunk that a worker is at.
-
-    Attributes:
-        chunk: Its index.
-        what: The chunk in words.
-        worker: The worker's name.
-    """
-
-    chunk: int
-    what: str
-    worker: str
-
-
-@dataclass(frozen=True, slots=True)
-class Failure(Message):
-    """A chunk that was given up.
-
-    Attributes:
-        chunk: Its index.
-        what: The chunk in words.
-        attempts: How often it was tried, in all sessions.
-        worker: Who tried last.
-        kind: The last error's class.
-        error: The last error.
-    """
-
-    chunk: int
-    what: str
-    attempts: int
-    worker: str
-    kind: str
-    error: str
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot(Message):
-    """A run at one instant.
-
-    Attributes:
-        run: Its id.
-        directory: Its directory, on the producer's host.
-        producer: The process that runs it, in words; empty if none does.
-        stage: `planned`, `count`, `merge`, `done`, or `stopped` between two sessions.
-        updated: Unix seconds.
-        chunks: All chunks of the plan.
-        counted: Chunks in the ledger.
-        running: Chunks that a worker is at.
-        queued: Chunks in Redis that no worker has taken.
-        waiting: Chunks that wait for room in the queue, or for their retry.
-        failed: Chunks that were given up.
-        bytes: Bytes of the corpus.
-        bytes_counted: Of them in the ledger.
-        unique: Different pre-tokens so far.
-        retries: Attempts that were followed by another, in this session.
-        workers: Workers that serve the queue.
-        rate: Bytes counted per second, over the last half minute or less.
-        eta: Seconds until all is counted at that rate; None if there is no telling.
-        merges: Merges to be made.
-        merges_made: Merges made.
-    """
-
-    run: str
-    directory: str
-    producer: str
-    stage: str
-    updated: float
-    chunks: int
-    counted: int
-    running: tuple[Running, ...]
-    queued: int
-    waiting: int
-    failed: tuple[Failure, ...]
-    bytes: int
-    bytes_counted: int
-    unique: int
-    retries: int
-    workers: int
-    rate: float
-    eta: float | None
-    merges: int
-    merges_made: int
 
 
 def failures(directory: RunDirectory, counted: set[int]) -> list[Failure]:
@@ -149,6 +57,9 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         eta=None,
         merges=plan.options.merges,
         merges_made=plan.options.merges if stage == DONE else 0,
+        holding=False,
+        started=now,
+        redis_memory=0,
     )
 
 

@@ -14,10 +14,11 @@ from bpefleet.producer.attempts import read_attempts
 from bpefleet.producer.directory import RunDirectory
 from bpefleet.producer.ledger import read_index
 from bpefleet.producer.lock import holder
-from bpefleet.producer.snapshot import COUNT, MERGE, Snapshot, at_rest, failures
+from bpefleet.producer.snapshot import at_rest, failures
 from bpefleet.producer.watch import SNAPSHOT
 from bpefleet.shared.errors import QueueError, UsageError
 from bpefleet.shared.messages import MessageError
+from bpefleet.shared.status import COUNT, MERGE, Snapshot
 from bpefleet.shared.text import printable
 
 if TYPE_CHECKING:

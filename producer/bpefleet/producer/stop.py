@@ -40,6 +40,10 @@ class Stop:
             self._say("stopping: the running chunks are finished first; Ctrl-C again stops at once")
         return True
 
+    def request(self) -> None:
+        """Ask for the run's end, as the first signal does."""
+        self._signalled = True
+
     @contextmanager
     def on_signals(self) -> Iterator[None]:
         """Within the block, the first signal is a request, and the second interrupts.

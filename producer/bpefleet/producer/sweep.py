@@ -7,7 +7,9 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from bpefleet.shared.keys import FLEET_WORKER, QUEUE, job_id
+from rq.utils import str_to_date
+
+from bpefleet.shared.keys import FLEET_WORKER, QUEUE, STAGE_FIELD, job_id
 from bpefleet.shared.text import printable
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 SWEEP_SECONDS: Final = 2.0
 _ENDED: Final = (b"finished", b"failed", b"stopped", b"canceled")
+_WORKER: Final = "rq:worker:"
 
 
 @dataclass(slots=True)
@@ -36,27 +39,48 @@ class Found:
     unannounced: list[int] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class Seen:
+    """A worker as Redis tells of it; see `status.WorkerView`."""
+
+    name: str
+    host: str
+    pid: int
+    heard: float
+    chunk: int | None = None
+    doing: str = ""
+    since: float = 0.0
+
+
 class Sweep:
     """Looks after the queue.
 
     Attributes:
-        workers: How many serve it.
         running: Chunks that a worker is at, and the worker's name.
+        seen: Who serves the queue.
+        redis_memory: Bytes that Redis uses.
     """
 
     def __init__(
         self, plan: Plan, redis: Redis, upkeep: Callable[[], str | None], watch: Watch
     ) -> None:
-        self.workers = 0
         self.running: dict[int, str] = {}
+        self.seen: list[Seen] = []
+        self.redis_memory = 0
         self._plan = plan
         self._redis = redis
         self._upkeep = upkeep
         self._watch = watch
         self._next = 0.0
         self._idle_said = False
-        self._strangers: set[bytes] = set()
+        self._strangers: set[str] = set()
         self._suspects: set[int] = set()
+        self._since: dict[int, float] = {}
+
+    @property
+    def workers(self) -> int:
+        """How many workers serve the queue."""
+        return len(self.seen)
 
     @property
     def due(self) -> bool:
@@ -75,35 +99,45 @@ class Sweep:
         self._idle_said = bool(idle)
         await self._look_at_workers()
         found = await self._compare(sorted(queued))
+        memory: Any = await self._redis.info("memory")
+        self.redis_memory = int(memory.get("used_memory", 0))
         self._next = time.monotonic() + SWEEP_SECONDS
         return found
 
     async def _look_at_workers(self) -> None:
         members: Any = await self._redis.smembers(f"rq:workers:{QUEUE}")
-        names = sorted(members)
-        self.workers = len(names)
+        keys = sorted(members)
         async with self._redis.pipeline(transaction=False) as pipeline:
-            for name in names:
-                pipeline.hexists(name, FLEET_WORKER)
-                pipeline.exists(name)
+            for key in keys:
+                pipeline.hmget(key, [FLEET_WORKER, "hostname", "pid", "last_heartbeat"])
             answers: list[Any] = await pipeline.execute()
-        for name, ours, there in zip(names, answers[::2], answers[1::2], strict=True):
-            if there and not ours and name not in self._strangers:
+        self.seen = []
+        for key, (ours, *rest) in zip(keys, answers, strict=True):
+            name = printable(key.decode("utf-8", "replace").removeprefix(_WORKER))
+            if any(rest):  # else it expired
+                self.seen.append(_seen(name, *rest))
+            if any(rest) and not ours and name not in self._strangers:
                 self._strangers.add(name)
                 self._watch.warn(
-                    f"{printable(name.decode('utf-8', 'replace'))} serves the queue and is no "
-                    "bpefleet worker: it runs whatever is written to Redis; stop it"
+                    f"{name} serves the queue and is no bpefleet worker: it runs whatever is "
+                    "written to Redis; stop it"
                 )
 
     async def _compare(self, chunks: list[int]) -> Found:
         found = Found()
         self.running = {}
         suspects = set()
-        for chunk, (status, worker, place) in (await self._states(chunks)).items():
+        views = {seen.name: seen for seen in self.seen}
+        for chunk, (status, worker, stage, place) in (await self._states(chunks)).items():
             if status is None:
                 found.forgotten.append(chunk)
             elif status == b"started":
-                self.running[chunk] = (worker or b"").decode()
+                name = printable((worker or b"").decode("utf-8", "replace"))
+                self.running[chunk] = name
+                if view := views.get(name):
+                    view.chunk = chunk
+                    view.doing = printable((stage or b"").decode("utf-8", "replace"))
+                    view.since = self._since.setdefault(chunk, time.time())
             elif status in _ENDED or (status == b"queued" and not place):
                 suspects.add(chunk)
                 # The event of a job that just ended may be on its way, and a job is on no list for
@@ -111,15 +145,16 @@ class Sweep:
                 if chunk in self._suspects:
                     (found.unannounced if status in _ENDED else found.forgotten).append(chunk)
         self._suspects = suspects
+        self._since = {chunk: self._since.get(chunk, time.time()) for chunk in self.running}
         return found
 
-    async def _states(self, chunks: list[int]) -> dict[int, tuple[Any, Any, bool]]:
-        """For each chunk its job's status and worker, and whether it is on a list of the queue."""
+    async def _states(self, chunks: list[int]) -> dict[int, tuple[Any, Any, Any, bool]]:
+        """For each chunk its job's status, worker and stage, and whether the queue lists it."""
         lists = (f"rq:queue:{QUEUE}", f"rq:queue:{QUEUE}:intermediate")
         async with self._redis.pipeline(transaction=False) as pipeline:
             for chunk in chunks:
                 name = job_id(self._plan.run, chunk)
-                pipeline.hmget(f"rq:job:{name}", ["status", "worker_name"])
+                pipeline.hmget(f"rq:job:{name}", ["status", "worker_name", STAGE_FIELD])
                 for key in lists:
                     pipeline.lpos(key, name)
             answers: list[Any] = await pipeline.execute()
@@ -127,3 +162,13 @@ class Sweep:
             chunk: (*answers[3 * i], any(at is not None for at in answers[3 * i + 1 : 3 * i + 3]))
             for i, chunk in enumerate(chunks)
         }
+
+
+def _seen(name: str, host: bytes | None, pid: bytes | None, heard: bytes | None) -> Seen:
+    """A worker by the fields of its hash, which anyone may have written."""
+    try:
+        when = str_to_date(heard or b"").timestamp() if heard else 0.0
+    except ValueError:
+        when = 0.0
+    number = int(pid) if pid and pid.isdigit() else 0
+    return Seen(name, printable((host or b"").decode("utf-8", "replace")), number, when)

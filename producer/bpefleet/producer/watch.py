@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from bpefleet.producer.files import create
-from bpefleet.producer.snapshot import COUNT, MERGE, Failure, Running, Snapshot, at_rest
+from bpefleet.producer.snapshot import at_rest
+from bpefleet.shared.status import COUNT, MERGE, Failure, Running, Snapshot
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bpefleet.producer.chunks import Chunks
     from bpefleet.producer.directory import RunDirectory
     from bpefleet.producer.ledger import Ledger
@@ -32,9 +35,16 @@ _FAILURES_SHOWN: Final = 1000
 
 
 class Watch:
-    """Tells of a run. Writes files: not for use on an event loop."""
+    """Tells of a run. Writes files: not for use on an event loop.
+
+    Attributes:
+        holding: Whether the run waits for failed chunks to be retried.
+        mirror: Given each snapshot that the aggregator does not post itself.
+    """
 
     def __init__(self, directory: RunDirectory, progress: Progress) -> None:
+        self.holding = False
+        self.mirror: Callable[[Snapshot], None] | None = None
         self._directory = directory
         self._progress = progress
         self._path = directory.path / SNAPSHOT
@@ -54,8 +64,10 @@ class Watch:
         """The count stage begins, with what is in the ledger already."""
         self._progress.start_counting(self._now.bytes, ledger.totals.bytes_read)
 
-    def counting(self, ledger: Ledger, chunks: Chunks, sweep: Sweep | None = None) -> bytes | None:
-        """Show how far counting is; the new snapshot as JSON, if it was time for one."""
+    def counting(
+        self, ledger: Ledger, chunks: Chunks, sweep: Sweep | None = None
+    ) -> Snapshot | None:
+        """Show how far counting is; the new snapshot, if it was time for one."""
         running = sweep.running if sweep else {}
         self._progress.counted(
             ledger.totals.bytes_read,
@@ -81,8 +93,20 @@ class Watch:
                 workers=sweep.workers if sweep else 1,
                 rate=rate,
                 eta=(self._now.bytes - counted) / rate if rate else None,
+                holding=self.holding,
+                redis_memory=sweep.redis_memory if sweep else 0,
             )
         )
+
+    def held(self, chunks: Chunks) -> None:
+        """The run waits for failed chunks to be retried."""
+        if not self.holding:
+            self.holding = True
+            path = self._directory.path
+            self.warn(
+                f"{len(chunks.failed)} chunks failed and all others are counted; waiting for "
+                f"`bpefleet retry {path}`, or the page; Ctrl-C ends the run"
+            )
 
     def start_merging(self, ledger: Ledger) -> None:
         """The merge stage begins."""
@@ -112,6 +136,8 @@ class Watch:
     def close(self) -> None:
         """Leave no snapshot behind: from now on the directory tells."""
         self._path.unlink(missing_ok=True)
+        if self.mirror is not None:
+            self.mirror(at_rest(self._directory, time.time()))
 
     def _due(self) -> bool:
         now = time.monotonic()
@@ -135,7 +161,7 @@ class Watch:
             for c, f in sorted(chunks.failed.items())[:_FAILURES_SHOWN]
         ]
 
-    def _show(self, snapshot: Snapshot) -> bytes:
+    def _show(self, snapshot: Snapshot) -> Snapshot:
         self._now = replace(snapshot, updated=time.time())
         data = orjson.dumps(self._now.to_json())
         temporary = self._path.with_suffix(".json.new")
@@ -143,4 +169,6 @@ class Watch:
             with create(temporary) as file:
                 file.write(data)
             temporary.replace(self._path)
-        return data
+        if self.mirror is not None:
+            self.mirror(self._now)
+        return self._now

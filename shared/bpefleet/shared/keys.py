@@ -14,6 +14,17 @@ RQ keeps its own keys under `rq:`; ours all start with `bpefleet:`.
     String, JSON. Written by the producer about once a second while it counts; read by `bpefleet
     status`. Expires `STATUS_TTL` after the last time.
 
+`bpefleet:detail:<run>`
+    String, JSON. Beside the status, for the page: map of chunks, course, workers, timings.
+
+`bpefleet:runs`
+    Sorted set of run ids by the time of their last status. Written by producers, who also remove
+    what is older than `STATUS_TTL`.
+
+`bpefleet:control:<run>`
+    List of signed requests to the producer: retry, cancel. Written by the page, taken by the
+    producer. Expires after `CONTROL_TTL`.
+
 `bpefleet:check:<token>`
     String. Written by whoever connects, to see that Redis takes writes. Expires in a second.
 
@@ -34,6 +45,9 @@ QUEUE: Final = "bpefleet"
 FLEET_WORKER: Final = "bpefleet"
 """Field of a worker's hash in Redis that ours have, with their version."""
 
+STAGE_FIELD: Final = "stage"
+"""Field of a running job's hash that tells what its work-horse is at."""
+
 COUNT_CHUNK: Final = "bpefleet.worker.tasks.count_chunk"
 """The dotted name of the counting job: the producer queues it without importing the worker."""
 
@@ -48,6 +62,12 @@ EVENTS_TTL: Final = 7 * 24 * 3600
 
 STATUS_TTL: Final = 24 * 3600
 """Seconds that the last status of a run stays."""
+
+RUNS: Final = "bpefleet:runs"
+"""The runs that have a status."""
+
+CONTROL_TTL: Final = 600
+"""Seconds that a request nobody took stays."""
 
 ABANDONED_LOCK: Final = "bpefleet:abandoned"
 """Held while abandoned jobs are queued again: two producers at it would queue each twice."""
@@ -79,6 +99,16 @@ def payload_keys(run: str) -> str:
 def status_key(run: str) -> str:
     """The latest snapshot of a run."""
     return f"bpefleet:status:{run}"
+
+
+def detail_key(run: str) -> str:
+    """What a page shows of a run beside its status."""
+    return f"bpefleet:detail:{run}"
+
+
+def control_key(run: str) -> str:
+    """Requests to the producer of a run."""
+    return f"bpefleet:control:{run}"
 
 
 def check_key(token: str) -> str:

@@ -103,6 +103,11 @@ class Counted(Message):
         worker: The worker's name, which begins with its host's.
         started: When the attempt began, Unix seconds by the worker's clock.
         ended: When it ended, likewise.
+        queued_seconds: From its queueing to its start, as far as the two clocks agree.
+        read_seconds: Of `seconds`: reading the text.
+        scan_seconds: Splitting and counting it.
+        encode_seconds: Making the payload.
+        publish_seconds: Leaving it in Redis.
     """
 
     key: str
@@ -118,6 +123,11 @@ class Counted(Message):
     worker: str
     started: float
     ended: float
+    queued_seconds: float = 0.0
+    read_seconds: float = 0.0
+    scan_seconds: float = 0.0
+    encode_seconds: float = 0.0
+    publish_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

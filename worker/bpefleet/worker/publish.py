@@ -19,19 +19,40 @@ if TYPE_CHECKING:
 
     from bpefleet.kernel._kernel import Counts
     from bpefleet.kernel.segments import Tally
+    from bpefleet.worker.stages import Stages
 
 _FULL_PAUSE: Final = 1.0
 
 
+def encode(counts: Counts, digest: str) -> bytes:
+    """The payload of a chunk's counts.
+
+    Raises:
+        SourceError: It is larger than Redis can hold.
+    """
+    payload = counts.encode(bytes.fromhex(digest))
+    if len(payload) > keys.LARGEST_PAYLOAD:
+        raise SourceError(
+            f"the counts of the chunk take {len(payload):,} bytes, more than the "
+            f"{keys.LARGEST_PAYLOAD:,} that Redis can hold in one value",
+            hint="start a new run with a smaller --chunk-size",
+        )
+    return payload
+
+
+def put(job: Job, key: str, payload: bytes) -> None:
+    """Store the payload, waiting for room where Redis is full: the aggregator makes some."""
+    while True:
+        try:
+            job.connection.set(key, payload, ex=keys.PAYLOAD_TTL)
+        except OutOfMemoryError:
+            time.sleep(_FULL_PAUSE)  # the job's time-out bounds the wait
+        else:
+            return
+
+
 def publish(
-    job: Job,
-    run: str,
-    chunk: int,
-    *,
-    digest: str,
-    counts: Counts,
-    tally: Tally,
-    began: float,
+    job: Job, run: str, chunk: int, *, digest: str, counts: Counts, tally: Tally, stages: Stages
 ) -> Counted:
     """Put the counts under a key of their own: as an RQ result they would cost five times more.
 
@@ -42,40 +63,36 @@ def publish(
         digest: Hex digest of what the counts depend on, to go with them.
         counts: The counts.
         tally: What else was met.
-        began: When the job began, by `time.perf_counter`.
+        stages: The attempt's stages so far.
+
+    Raises:
+        SourceError: The counts are more than Redis can hold in one value.
     """
-    payload = counts.encode(bytes.fromhex(digest))
-    if len(payload) > keys.LARGEST_PAYLOAD:
-        raise SourceError(
-            f"the counts of the chunk take {len(payload):,} bytes, more than the "
-            f"{keys.LARGEST_PAYLOAD:,} that Redis can hold in one value",
-            hint="start a new run with a smaller --chunk-size",
-        )
+    with stages.stage("encode"):
+        payload = encode(counts, digest)
+        sha256 = hashlib.sha256(payload).hexdigest()
     key = keys.payload_key(run, chunk, secrets.token_hex(8))
-    _put(job, key, payload)
+    with stages.stage("publish"):
+        put(job, key, payload)
+    now, seconds = time.time(), sum(stages.seconds.values())
+    queued = job.enqueued_at.timestamp() if job.enqueued_at else now - seconds
     return Counted(
         key=key,
-        sha256=hashlib.sha256(payload).hexdigest(),
+        sha256=sha256,
         size=len(payload),
         bytes_read=tally.bytes_read,
         pretokens=counts.pretokens,
         unique=len(counts),
         replaced=tally.replaced,
         unmatched=tally.unmatched,
-        seconds=(seconds := time.perf_counter() - began),
+        seconds=seconds,
         peak_rss=peak_rss(),
         worker=job.worker_name or "",
-        started=(now := time.time()) - seconds,
+        started=now - seconds,
         ended=now,
+        queued_seconds=max(0.0, now - seconds - queued),
+        read_seconds=tally.read_seconds,
+        scan_seconds=stages.seconds["count"] - tally.read_seconds,
+        encode_seconds=stages.seconds["encode"],
+        publish_seconds=stages.seconds["publish"],
     )
-
-
-def _put(job: Job, key: str, payload: bytes) -> None:
-    """Store the payload, waiting for room where Redis is full: the aggregator makes some."""
-    while True:
-        try:
-            job.connection.set(key, payload, ex=keys.PAYLOAD_TTL)
-        except OutOfMemoryError:
-            time.sleep(_FULL_PAUSE)  # the job's time-out bounds the wait
-        else:
-            return

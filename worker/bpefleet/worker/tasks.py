@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any, cast
 
 from rq import get_current_job
@@ -11,6 +10,7 @@ from bpefleet.shared.messages import CountSpec
 from bpefleet.worker.corpus import demand_within_roots
 from bpefleet.worker.count import count_spec, demand_same_counting
 from bpefleet.worker.publish import publish
+from bpefleet.worker.stages import Stages
 
 if TYPE_CHECKING:
     from rq.job import Job
@@ -33,11 +33,14 @@ def count_chunk(run: str, chunk: int, spec: dict[str, Any]) -> dict[str, Any]:
         UsageError: This worker would count differently from what the producer expects.
         SourceError: A source cannot be read, changed, or holds invalid text.
     """
-    began = time.perf_counter()
+    job = cast("Job", get_current_job())
+    stages = Stages(job)
     plan = CountSpec.from_json(spec)
     demand_within_roots(plan)
     demand_same_counting(plan)
-    counts, tally = count_spec(plan)
-    job = cast("Job", get_current_job())
-    counted = publish(job, run, chunk, digest=plan.digest, counts=counts, tally=tally, began=began)
+    with stages.stage("count"):
+        counts, tally = count_spec(plan)
+    counted = publish(
+        job, run, chunk, digest=plan.digest, counts=counts, tally=tally, stages=stages
+    )
     return counted.to_json()

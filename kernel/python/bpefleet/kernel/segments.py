@@ -8,9 +8,10 @@ knowing this package: `OSError` (with the file's name), `SegmentEndError`, `Segm
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 import regex
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from bpefleet.kernel.blocks import Segment
+
+T = TypeVar("T")
 
 _PATIENCE: Final = 20.0
 _SLOWEST: Final = 50_000
@@ -46,11 +49,13 @@ class Tally:
         bytes_read: Bytes of all segments.
         replaced: Invalid byte sequences replaced by U+FFFD.
         unmatched: Bytes of text that the regex matched nowhere; no part of any pre-token.
+        read_seconds: Time spent reading; the rest went to scanning and counting.
     """
 
     bytes_read: int
     replaced: int
     unmatched: int
+    read_seconds: float
 
 
 def engine(native: str | None) -> str:
@@ -89,12 +94,37 @@ def count_segments(
         else _Regex(splits, special_tokens, errors)
     )
     bytes_read = replaced = unmatched = 0
+    clock = ReadClock()
     for segment in segments:
-        found = count(segment, counts)
+        found = count(segment, counts, clock)
         bytes_read += segment.end - segment.start
         replaced += found[0]
         unmatched += found[1]
-    return counts, Tally(bytes_read, replaced, unmatched)
+    return counts, Tally(bytes_read, replaced, unmatched, clock.seconds)
+
+
+class ReadClock:
+    """Adds up the time that an iterator takes to bring its items.
+
+    Attributes:
+        seconds: So far.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def each(self, items: Iterable[T]) -> Iterator[T]:
+        """The same items, timed."""
+        source = iter(items)
+        while True:
+            start = time.perf_counter()
+            try:
+                item = next(source)
+            except StopIteration:
+                return
+            finally:
+                self.seconds += time.perf_counter() - start
+            yield item
 
 
 class _Native:
@@ -105,10 +135,10 @@ class _Native:
         self._special_tokens = special_tokens
         self._errors: Literal["strict", "replace"] = "replace" if errors == "replace" else "strict"
 
-    def __call__(self, segment: Segment, counts: Counts) -> tuple[int, int]:
+    def __call__(self, segment: Segment, counts: Counts, clock: ReadClock) -> tuple[int, int]:
         """Add the pre-tokens of a segment to `counts`; replaced sequences, unmatched bytes."""
         replaced = 0
-        for offset, block in blocks(segment, self._special_tokens):
+        for offset, block in clock.each(blocks(segment, self._special_tokens)):
             try:
                 replaced += counts.count(
                     block, self._pattern, self._special_tokens, errors=self._errors
@@ -132,9 +162,9 @@ class _Regex:
         self._special = regex.compile(either) if either else None
         self._errors = errors
 
-    def __call__(self, segment: Segment, counts: Counts) -> tuple[int, int]:
+    def __call__(self, segment: Segment, counts: Counts, clock: ReadClock) -> tuple[int, int]:
         """Add the pre-tokens of a segment to `counts`; replaced sequences, unmatched bytes."""
-        data = read(segment)
+        (data,) = clock.each(map(read, (segment,)))
         try:
             text = data.decode("utf-8", self._errors)
         except UnicodeDecodeError as error:

@@ -1,0 +1,83 @@
+"""Follows what is asked of a run that goes: through Redis by the page, or through its directory."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from bpefleet.shared.keys import control_key
+from bpefleet.shared.messages import MessageError
+from bpefleet.shared.request import CANCEL, RETRY, Request, make_request, read_request
+from bpefleet.shared.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from redis.asyncio import Redis
+
+    from bpefleet.producer.chunks import Chunks
+    from bpefleet.producer.session import Session
+    from bpefleet.producer.watch import Watch
+    from bpefleet.shared.signing import Signer
+
+RETRY_FILE: Final = "retry"
+"""The file in a run directory that asks its process to count failed chunks again."""
+
+_MOST: Final = 16
+
+
+def ask_retry(directory: Path, chunks: Sequence[int]) -> None:
+    """Ask the process that works in a directory to count failed chunks again; all if none named."""
+    temporary = directory / f"{RETRY_FILE}.new"
+    temporary.write_bytes(orjson.dumps(list(chunks)))
+    temporary.replace(directory / RETRY_FILE)
+
+
+class Requests:
+    """Takes requests and follows them."""
+
+    def __init__(self, redis: Redis, run: str, directory: Path, signer: Signer) -> None:
+        self._redis = redis
+        self._run = run
+        self._file = directory / RETRY_FILE
+        self._signer = signer
+        self._seen: set[str] = set()
+
+    async def follow(self, chunks: Chunks, session: Session) -> None:
+        """Follow all that is asked, and say so."""
+        for request in [*await self._from_redis(session.watch), *await self._from_directory()]:
+            if request.action == CANCEL:
+                session.stop.request()
+                session.watch.warn(f"{printable(request.by)} asks to stop")
+            elif retried := chunks.retry(request.chunks):
+                named = ", ".join(map(str, retried[:10])) + (" …" if len(retried) > 10 else "")  # noqa: PLR2004
+                session.watch.warn(f"{printable(request.by)} asks to count again: {named}")
+
+    async def _from_redis(self, watch: Watch) -> list[Request]:
+        found: Any = await self._redis.lpop(control_key(self._run), _MOST)
+        requests = []
+        for data in found or ():
+            try:
+                request = read_request(self._signer, self._run, data)
+            except MessageError as error:
+                watch.warn(f"left aside: {printable(str(error))}")
+                continue
+            if request.nonce not in self._seen:
+                self._seen.add(request.nonce)
+                requests.append(request)
+        return requests
+
+    async def _from_directory(self) -> list[Request]:
+        chunks = await asyncio.to_thread(self._take_file)
+        return [] if chunks is None else [make_request(RETRY, chunks, "bpefleet retry")]
+
+    def _take_file(self) -> tuple[int, ...] | None:
+        with suppress(FileNotFoundError, orjson.JSONDecodeError):
+            data = self._file.read_bytes()
+            self._file.unlink()
+            return tuple(int(chunk) for chunk in orjson.loads(data))
+        return None

@@ -1,0 +1,71 @@
+"""What an onlooker asks of a run: count failed chunks again, or stop. Signed if there is a key."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from bpefleet.shared.messages import Message, MessageError
+
+if TYPE_CHECKING:
+    from bpefleet.shared.signing import Signer
+
+RETRY: Final = "retry"
+CANCEL: Final = "cancel"
+_CONTEXT: Final = "request"
+_STALE_AFTER: Final = 600.0
+"""Seconds after which a request is not followed: so late it is no longer what was meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request(Message):
+    """A request to the producer of a run.
+
+    Attributes:
+        action: `retry` or `cancel`.
+        chunks: The failed chunks to count again; empty for all of them.
+        by: Who asks, for the record.
+        time: Unix seconds.
+        nonce: Random; a request is followed once.
+    """
+
+    action: str
+    chunks: tuple[int, ...]
+    by: str
+    time: float
+    nonce: str
+
+
+def make_request(action: str, chunks: tuple[int, ...], by: str) -> Request:
+    """A new request."""
+    return Request(action, chunks, by, time.time(), secrets.token_hex(16))
+
+
+def sign_request(signer: Signer, run: str, request: Request) -> bytes:
+    """A request as it lies in Redis."""
+    body = orjson.dumps(request.to_json())
+    return signer.sign(_CONTEXT, run.encode(), body) + b"\n" + body
+
+
+def read_request(signer: Signer, run: str, data: bytes) -> Request:
+    """Read a request; its signature first.
+
+    Raises:
+        MessageError: It is not signed with the fleet's key, is no request, or is stale.
+    """
+    signature, _, body = data.partition(b"\n")
+    if not signer.accepts(signature, _CONTEXT, run.encode(), body):
+        raise MessageError("a request is not signed with the fleet's key")
+    try:
+        request = Request.from_json(orjson.loads(body))
+    except orjson.JSONDecodeError as error:
+        raise MessageError(f"a request is no JSON: {error}") from error
+    if request.action not in (RETRY, CANCEL):
+        raise MessageError(f"there is no request {request.action!r}")
+    if abs(time.time() - request.time) > _STALE_AFTER:
+        raise MessageError("a request is stale, or the clocks differ")
+    return request

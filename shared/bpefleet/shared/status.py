@@ -1,0 +1,202 @@
+"""A run at a glance, as it is told to people: by `bpefleet status`, on the page, to Prometheus.
+
+The producer writes it; who looks on reads it, and never the run's results.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from bpefleet.shared.messages import Message
+
+PLANNED: Final = "planned"
+COUNT: Final = "count"
+MERGE: Final = "merge"
+DONE: Final = "done"
+STOPPED: Final = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class Running(Message):
+    """A chunk that a worker is at.
+
+    Attributes:
+        chunk: Its index.
+        what: The chunk in words.
+        worker: The worker's name.
+    """
+
+    chunk: int
+    what: str
+    worker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failure(Message):
+    """A chunk that was given up.
+
+    Attributes:
+        chunk: Its index.
+        what: The chunk in words.
+        attempts: How often it was tried, in all sessions.
+        worker: Who tried last.
+        kind: The last error's class.
+        error: The last error.
+    """
+
+    chunk: int
+    what: str
+    attempts: int
+    worker: str
+    kind: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot(Message):
+    """A run at one instant.
+
+    Attributes:
+        run: Its id.
+        directory: Its directory, on the producer's host.
+        producer: The process that runs it, in words; empty if none does.
+        stage: `planned`, `count`, `merge`, `done`, or `stopped` between two sessions.
+        updated: Unix seconds.
+        chunks: All chunks of the plan.
+        counted: Chunks in the ledger.
+        running: Chunks that a worker is at.
+        queued: Chunks in Redis that no worker has taken.
+        waiting: Chunks that wait for room in the queue, or for their retry.
+        failed: Chunks that were given up.
+        bytes: Bytes of the corpus.
+        bytes_counted: Of them in the ledger.
+        unique: Different pre-tokens so far.
+        retries: Attempts that were followed by another, in this session.
+        workers: Workers that serve the queue.
+        rate: Bytes counted per second, over the last half minute or less.
+        eta: Seconds until all is counted at that rate; None if there is no telling.
+        merges: Merges to be made.
+        merges_made: Merges made.
+        holding: Whether the run waits for failed chunks to be retried.
+        started: Unix seconds of this session's start.
+        redis_memory: Bytes that Redis uses; 0 if unknown.
+    """
+
+    run: str
+    directory: str
+    producer: str
+    stage: str
+    updated: float
+    chunks: int
+    counted: int
+    running: tuple[Running, ...]
+    queued: int
+    waiting: int
+    failed: tuple[Failure, ...]
+    bytes: int
+    bytes_counted: int
+    unique: int
+    retries: int
+    workers: int
+    rate: float
+    eta: float | None
+    merges: int
+    merges_made: int
+    holding: bool
+    started: float
+    redis_memory: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerView(Message):
+    """A worker that serves the queue.
+
+    Attributes:
+        name: Its name in RQ.
+        host: Its machine.
+        pid: Its process there.
+        heard: Unix seconds of its last sign of life, by its clock.
+        chunk: The chunk of this run that it is at; None if none.
+        doing: What it does with it: `read and scan`, `encode`, `publish`.
+        since: Unix seconds since when, by the producer's clock; 0 if idle.
+        chunks: Chunks of this run that it counted in this session.
+        bytes: Bytes of these.
+        seconds: Seconds that it took.
+        peak_rss: The greatest peak resident memory of its work-horses, bytes.
+    """
+
+    name: str
+    host: str
+    pid: int
+    heard: float
+    chunk: int | None
+    doing: str
+    since: float
+    chunks: int
+    bytes: int
+    seconds: float
+    peak_rss: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sample(Message):
+    """A point of the run's course: Unix seconds, bytes counted, different pre-tokens, memory."""
+
+    time: float
+    bytes: int
+    unique: int
+    redis_memory: int
+
+
+@dataclass(frozen=True, slots=True)
+class Timing(Message):
+    """How long a stage of counting a chunk took, over all chunks of the session.
+
+    Attributes:
+        stage: `queue` (waiting for a worker), `read`, `scan`, `encode`, `publish`, `fold`.
+        count: How many chunks.
+        seconds: All their seconds.
+        buckets: For each of `BOUNDS` how many took at most so long; not cumulative.
+    """
+
+    stage: str
+    count: int
+    seconds: float
+    buckets: tuple[int, ...]
+
+
+BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+"""Seconds: the upper bounds of a timing's buckets; what took longer is in none."""
+
+STATES: Final = {"counted": "c", "running": "r", "queued": "q", "waiting": "w", "failed": "f"}
+"""The letters of `Detail.states`."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailureCount(Message):
+    """How many attempts failed with an error of some kind."""
+
+    kind: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Detail(Message):
+    """What a page shows of a run beside its snapshot.
+
+    Attributes:
+        run: Its id.
+        states: For each chunk a letter of `STATES`.
+        series: The course of this session, a few hundred points at most.
+        workers: Who serves the queue.
+        timings: By stage.
+        failures: By kind of error, how many attempts failed so in this session.
+    """
+
+    run: str
+    states: str
+    series: tuple[Sample, ...]
+    workers: tuple[WorkerView, ...]
+    timings: tuple[Timing, ...]
+    failures: tuple[FailureCount, ...]
