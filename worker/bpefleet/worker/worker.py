@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 install()
 
+_VERSION: Final = version("bpefleet")
+
 # RQ blocks for a job this much less than the worker's time to live.
 _RQ_DEQUEUE_MARGIN: Final = 15
 
@@ -93,7 +95,7 @@ class FleetWorker(Worker):
 
     def serialize(self) -> dict[Any, Any]:
         """What Redis tells of this worker: that it runs nothing but counting jobs, among others."""
-        return super().serialize() | {keys.FLEET_WORKER: version("bpefleet")}
+        return super().serialize() | {keys.FLEET_WORKER: _VERSION}
 
     def setup_work_horse_signals(self) -> None:
         """In the work-horse: die with the worker, lest a finished zombie reports a lost job."""
