@@ -283,3 +283,24 @@ def test_half_a_line_of_history_is_no_obstacle(bad: Path, tmp_path: Path) -> Non
         file.write(b'{"chunk": 2, "outc')
     assert bpefleet("retry", out, "--errors", "replace", "--workers", 0).returncode == 0
     assert not list((out / COUNTS).glob("part-*"))
+
+
+def test_a_run_that_holds_is_finished_by_a_retry(bad: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    run = start("train", bad, "-o", out, *VOCAB, *PIECES, "--workers", 1, "--hold")
+    now = eventually(lambda: n if (n := _live(out) or {}).get("holding") else {}, 30)
+    (failed,) = now["failed"]
+    assert now["counted"] == now["chunks"] - 1
+    options = bpefleet("retry", out, "--errors", "replace")
+    assert options.returncode == ExitCode.USAGE
+    assert f"bpefleet cancel {out}" in options.stderr
+    asked = bpefleet("retry", out, failed["chunk"])
+    assert "was asked" in asked.stdout
+    eventually(lambda: len(json.loads(_attempts(out, failed["chunk"]))) == 2, 20)
+    assert bpefleet("cancel", out).returncode == 0
+    run.communicate(timeout=30)
+    assert run.returncode == ExitCode.INTERRUPTED
+
+
+def _attempts(out: Path, chunk: int) -> str:
+    return bpefleet("failed", out, "--traceback", chunk, "--json").stdout

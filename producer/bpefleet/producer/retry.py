@@ -33,11 +33,17 @@ def retry(path: Path, chunks: Sequence[int], resources: Resources) -> RunResult 
         The finished run; None if a process was asked.
 
     Raises:
-        UsageError: No chunk failed, or one of `chunks` did not.
+        UsageError: No chunk failed, or one of `chunks` did not; or a process is at the run, and
+            options are to be others.
         BpefleetError: It cannot be done; the class and the text say why and what to do.
     """
     directory = RunDirectory.open(path)
-    if holder(path):
+    if process := holder(path):
+        if resources.errors or resources.timeout:
+            raise UsageError(
+                f"{process} is at {path} and keeps its options",
+                hint=f"stop it first: bpefleet cancel {path}",
+            )
         ask_retry(path, chunks)
         return None
     counted, _ = read_index(directory.counts)
