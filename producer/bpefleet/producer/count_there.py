@@ -47,10 +47,11 @@ def count_there(session: Session, fleet: Fleet) -> dict[int, Failed]:
 
 
 async def _count(session: Session, fleet: Fleet) -> dict[int, Failed]:
-    with connect(fleet.url, fleet.signer) as connection:
+    patient = fleet.may_come_back
+    with connect(fleet.url, fleet.signer, patient=patient) as connection:
         plan, resources = session.directory.plan, session.resources
         enqueuer = Enqueuer(connection, plan, errors=resources.errors, timeout=resources.timeout)
-        async with connect_async(fleet.url) as redis:
+        async with connect_async(fleet.url, patient=patient) as redis:
             upkeep = Upkeep(fleet, connection)
             aggregator = Aggregator(session, redis=redis, enqueuer=enqueuer, upkeep=upkeep)
             await aggregator.run()

@@ -19,7 +19,7 @@ from typing import Any, Final
 import orjson
 
 from bpefleet.producer.attempts import ATTEMPTS
-from bpefleet.producer.files import write_atomically
+from bpefleet.producer.files import TEMPORARY, write_atomically
 from bpefleet.producer.plan import PLAN_VERSION, Plan
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.messages import MessageError
@@ -73,7 +73,7 @@ class RunDirectory:
         check_free(path)
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            (path / COUNTS).mkdir(mode=0o700)
+            (path / COUNTS).mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise OutputError(f"{path} cannot be made: {error.strerror}") from error
         write_atomically(path / PLAN, orjson.dumps(plan.to_json()))
@@ -120,7 +120,7 @@ def check_free(path: Path) -> None:
     Raises:
         OutputError: Something is there already.
     """
-    if path.is_dir() and not any(path.iterdir()):
+    if path.is_dir() and not _begun(path):
         return
     if (path / PLAN).exists():
         done = (path / MANIFEST).exists()
@@ -130,3 +130,10 @@ def check_free(path: Path) -> None:
         )
     if path.exists() or path.is_symlink():
         raise OutputError(f"{path} exists already", hint="choose another directory")
+
+
+def _begun(path: Path) -> bool:
+    """Whether a directory holds more than what a crash before its plan was written leaves."""
+    names = {each.name for each in path.iterdir()}
+    counts = path / COUNTS
+    return bool(names - {COUNTS, PLAN + TEMPORARY}) or (counts.is_dir() and any(counts.iterdir()))

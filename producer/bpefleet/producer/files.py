@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-_TEMPORARY = ".tmp"
+TEMPORARY = ".tmp"
 
 
 def write_atomically(path: Path, *parts: bytes) -> None:
@@ -21,7 +21,7 @@ def write_atomically(path: Path, *parts: bytes) -> None:
         OutputError: It cannot be written, for instance because the disk is full; then `path` is
             as it was.
     """
-    temporary = path.with_name(path.name + _TEMPORARY)
+    temporary = path.with_name(path.name + TEMPORARY)
     try:
         with create(temporary) as file:
             for part in parts:
@@ -56,7 +56,7 @@ def sync_folder(folder: Path) -> None:
 
 def remove_temporary(folder: Path) -> None:
     """Remove what a crash left half-written in a folder."""
-    for path in folder.glob(f"*{_TEMPORARY}"):
+    for path in folder.glob(f"*{TEMPORARY}"):
         path.unlink(missing_ok=True)
 
 

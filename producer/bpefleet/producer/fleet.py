@@ -73,6 +73,11 @@ class Fleet:
         self._stack.__exit__(kind, error, trace)
 
     @property
+    def may_come_back(self) -> bool:
+        """Whether the Redis can return after it died: a private one cannot."""
+        return self._resources.redis is not None
+
+    @property
     def size(self) -> int:
         """How many workers there are to divide the corpus between: its own, or those that serve."""
         if local := self._resources.local_workers:

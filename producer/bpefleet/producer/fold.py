@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -83,6 +82,7 @@ class Aggregator:
         self._gathering = Gathering(plan.run, len(plan.chunks))
         self._folding = asyncio.Lock()
         self._full_until = 0.0
+        self._full_said = False
 
     async def run(self) -> None:
         """Count and fold all chunks, except those that fail for good or that a stop leaves."""
@@ -127,8 +127,7 @@ class Aggregator:
                 await asyncio.to_thread(self._enqueuer.put, chunk)
                 left.discard(chunk)
         except OutOfMemoryError:
-            if not self._full_until:
-                self._watch.warn("Redis is full (maxmemory); waiting for room")
+            self._say_full()
             self._full_until = now + _FULL_PAUSE
             self.chunks.put_back(left)
         else:
@@ -156,8 +155,9 @@ class Aggregator:
         # Another attempt at the chunk may have been folded already: then this one only goes.
         if chunk not in self._ledger.chunks:
             start = self._now()
-            reason = await self._fold_payload(chunk, counted, payload)
-            if reason is None:
+            if changed := await asyncio.to_thread(self._plan.changed, chunk):
+                await self._failed(chunk, changed, event)
+            elif (reason := await self._fold_payload(chunk, counted, payload)) is None:
                 self.chunks.folded(chunk)
                 self._gathering.counted(counted, self._now() - start)
                 attempt = Attempt.of(chunk, counted, event=event)
@@ -219,10 +219,20 @@ class Aggregator:
     async def _show(self) -> None:
         now, snapshot, detail = await asyncio.to_thread(self._views)
         if now is not None:
-            with suppress(OutOfMemoryError):
+            try:
                 async with self._redis.pipeline(transaction=False) as pipeline:
                     post(pipeline, self._plan.run, now, snapshot, detail)
                     await pipeline.execute()
+            except OutOfMemoryError:
+                # With the window full nothing is queued, and only this tells of it.
+                self._say_full()
+            else:
+                self._full_said = False
+
+    def _say_full(self) -> None:
+        if not self._full_said:
+            self._watch.warn("Redis is full (maxmemory); waiting for room")
+        self._full_said = True
 
     def _views(self) -> tuple[Snapshot | None, bytes, bytes]:
         now = self._watch.counting(self._ledger, self.chunks, self._sweep)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -12,7 +13,7 @@ from bpefleet.kernel.segments import engine
 from bpefleet.producer.options import Options
 from bpefleet.producer.sources import SourceFile
 from bpefleet.shared.errors import SourceChangedError, SourceError
-from bpefleet.shared.messages import CountSpec, Message, Segment
+from bpefleet.shared.messages import CountSpec, Failed, Message, Segment
 from bpefleet.shared.patterns import counting_digest, resolve
 
 if TYPE_CHECKING:
@@ -92,6 +93,21 @@ class Plan(Message):
         if (more := len(self.chunks[chunk]) - 1) > 0:
             return f"{name} and {more} more"
         return f"{name} [{start / 2**20:.1f}-{end / 2**20:.1f} MiB]"
+
+    def changed(self, chunk: int) -> Failed | None:
+        """Whether a source of a chunk is not what was planned, as a failure of that chunk.
+
+        Asked before its counts are folded: those of another text must never get into the ledger,
+        for the old text may come back, with its old time, and the run be resumed.
+        """
+        for index in {i for i, _, _ in self.chunks[chunk]}:
+            file = self.files[index]
+            with suppress(OSError):  # that it cannot be read is for its next reader to say
+                now = Path(file.path).stat()
+                if (now.st_size, now.st_mtime_ns) != (file.size, file.mtime_ns):
+                    text = f"{file.path} has changed since the run was planned"
+                    return Failed("SourceChangedError", text)
+        return None
 
     def check_files(self) -> None:
         """Check that the corpus is what it was.

@@ -59,8 +59,9 @@ def session(
         OutputError: Another process holds it, or it cannot be read or written.
     """
     with locked(directory.path):
+        # Before anything else reads it: what is damaged has to be set aside first.
+        ledger = Ledger(directory.counts, directory.plan.digest, mend=progress.warn)
         watch = Watch(directory, progress)
-        ledger = Ledger(directory.counts, directory.plan.digest, mend=watch.warn)
         chunks = only or range(len(directory.plan.chunks))
         todo = sorted(set(chunks) - ledger.chunks)
         stop = Stop(directory.path, watch.warn)

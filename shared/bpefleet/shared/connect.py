@@ -50,25 +50,30 @@ class FleetRedis(redis.Redis):
     signer = Signer()
 
 
-def connect(url: str, signer: Signer | None = None) -> FleetRedis:
-    """A patient connection for synchronous use; it connects when first used.
+def connect(url: str, signer: Signer | None = None, *, patient: bool = True) -> FleetRedis:
+    """A connection for synchronous use that rides out a restart; it connects when first used.
+
+    Args:
+        url: Where to.
+        signer: What jobs are signed with.
+        patient: Whether to wait for a server that is away; a private one never comes back.
 
     Raises:
         QueueError: `url` is not a Redis URL.
     """
-    retry = Retry(_backoff(), _RETRIES)
+    retry = Retry(_backoff(), _RETRIES if patient else _FEW_RETRIES)
     connection = cast("FleetRedis", _from_url(FleetRedis, url, retry=retry, **_PATIENT))
     connection.signer = signer or Signer()
     return connection
 
 
-def connect_async(url: str) -> redis.asyncio.Redis:
-    """A patient connection for asyncio. Its `XREAD` may block for less than `SOCKET_TIMEOUT`.
+def connect_async(url: str, *, patient: bool = True) -> redis.asyncio.Redis:
+    """Likewise for asyncio. Its `XREAD` may block for less than `SOCKET_TIMEOUT`.
 
     Raises:
         QueueError: `url` is not a Redis URL.
     """
-    retry = AsyncRetry(_backoff(), _RETRIES)
+    retry = AsyncRetry(_backoff(), _RETRIES if patient else _FEW_RETRIES)
     client = _from_url(redis.asyncio.Redis, url, retry=retry, **_PATIENT)
     return cast("redis.asyncio.Redis", client)
 
@@ -169,6 +174,7 @@ _EXPLANATIONS: Final[tuple[tuple[tuple[type[Exception], ...], str, str], ...]] =
     ((redis_errors.ResponseError,), "Redis at {where} refuses to work: {error}", ""),
 )
 _RETRIES: Final = 60
+_FEW_RETRIES: Final = 3
 _PATIENT: Final[dict[str, Any]] = {
     "retry_on_error": [
         redis_errors.ConnectionError,

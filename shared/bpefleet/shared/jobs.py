@@ -106,6 +106,14 @@ class FleetJob(Job):
         # A connection that is not ours, as RQ's own commands make, has no key.
         return getattr(self.connection, "signer", Signer())
 
+    def delete(self, *args: Any, **kwargs: Any) -> None:
+        """Delete the job, whatever became of its executions.
+
+        RQ reads each that it has listed, and raises where one's key expired: that of a dead worker.
+        """
+        self.connection.delete(self.execution_registry.key)
+        super().delete(*args, **kwargs)
+
     def perform(self) -> Any:
         """Count, and note the outcome for the event.
 
