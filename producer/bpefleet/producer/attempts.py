@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import orjson
@@ -24,6 +24,15 @@ if TYPE_CHECKING:
 ATTEMPTS: Final = "attempts.jsonl"
 COUNTED: Final = "counted"
 FAILED: Final = "failed"
+_OF_COUNTED: Final = (
+    "bytes_read",
+    "unique",
+    "queued_seconds",
+    "read_seconds",
+    "scan_seconds",
+    "encode_seconds",
+    "publish_seconds",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +52,14 @@ class Attempt(Message):
         error: What happened.
         traceback: Its last lines.
         final: Whether the chunk was given up with it, as far as that session went.
+        unique: Distinct pre-tokens of the chunk.
+        queued_seconds: Of a chunk that was counted: from its queueing to its start; like the
+            following 0 where it is unknown, as in histories of earlier versions.
+        read_seconds: Reading the text.
+        scan_seconds: Splitting and counting it.
+        encode_seconds: Making the payload.
+        publish_seconds: Leaving it in Redis.
+        fold_seconds: Adding it to the ledger, in the producer.
     """
 
     chunk: int
@@ -57,12 +74,28 @@ class Attempt(Message):
     error: str = ""
     traceback: str = ""
     final: bool = False
+    unique: int = 0
+    queued_seconds: float = 0.0
+    read_seconds: float = 0.0
+    scan_seconds: float = 0.0
+    encode_seconds: float = 0.0
+    publish_seconds: float = 0.0
+    fold_seconds: float = 0.0
 
     @classmethod
-    def of(cls, chunk: int, end: Counted | Failed, *, event: str = "", final: bool = False) -> Self:
+    def of(
+        cls,
+        chunk: int,
+        end: Counted | Failed,
+        *,
+        event: str = "",
+        final: bool = False,
+        fold_seconds: float = 0.0,
+    ) -> Self:
         """The attempt that ended so."""
         what: dict[str, Any] = (
-            {"outcome": COUNTED, "bytes_read": end.bytes_read}
+            {"outcome": COUNTED, "fold_seconds": fold_seconds}
+            | {name: getattr(end, name) for name in _OF_COUNTED}
             if isinstance(end, Counted)
             else {
                 "outcome": FAILED,
@@ -81,6 +114,9 @@ class Attempt(Message):
             peak_rss=end.peak_rss,
             **what,
         )
+
+
+_DEFAULTS: Final = {f.name: f.default for f in fields(Attempt) if f.default is not MISSING}
 
 
 class Journal:
@@ -134,10 +170,14 @@ def read_attempts(directory: Path) -> dict[int, list[Attempt]]:
 
 
 def _parse(text: bytes) -> Iterator[Attempt]:
-    """The attempts in a history; half a line, which a crash leaves, is none."""
+    """The attempts in a history; half a line, which a crash leaves, is none.
+
+    Lines of earlier versions lack the fields that were added since.
+    """
     for line in text.splitlines():
         with suppress(orjson.JSONDecodeError, MessageError):
-            yield Attempt.from_json(orjson.loads(line))
+            data = orjson.loads(line)
+            yield Attempt.from_json(_DEFAULTS | data if isinstance(data, dict) else data)
 
 
 @contextmanager

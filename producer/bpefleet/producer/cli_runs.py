@@ -1,4 +1,4 @@
-"""The commands about a run that is there: resume, retry, merge, status, failed, cancel."""
+"""The commands about a run that is there: resume, retry, status, profile, report and others."""
 
 from __future__ import annotations
 
@@ -126,6 +126,55 @@ def failed(directory: Path, *, chunk: int | None, as_json: bool) -> None:
 
 @click.command(epilog=EXIT_CODES)
 @options_.directory_argument
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON, with all chunks' times.")
+def profile(directory: Path, *, as_json: bool) -> None:
+    """Tell where the time of the run in DIR went, and which chunks were slow and why."""
+    from bpefleet.producer.profile_text import show_profile  # noqa: PLC0415  --help stays quick
+
+    show_profile(directory, as_json=as_json)
+
+
+@click.command(epilog=EXIT_CODES)
+@options_.directory_argument
+@click.option(
+    "--compare", multiple=True, metavar="TOKENIZER",
+    help="Also measure another tokenizer: a tokenizer.json, a run directory, or an encoding of "
+    "tiktoken such as cl100k_base, which may need the network. Repeat for several.",
+)  # fmt: skip
+@click.option(
+    "--held-out", multiple=True, metavar="SOURCE",
+    help="Measure on this text: a file, folder or glob that the run was not trained on. Repeat "
+    "for several. Without it a part of the run's own text is used.",
+)  # fmt: skip
+@click.option(
+    "--sample", "sample_bytes", type=options_.Size(), default=4_000_000, show_default="4MB",
+    metavar="SIZE", help="How much text to measure on, about.",
+)  # fmt: skip
+def report(
+    directory: Path, *, compare: tuple[str, ...], held_out: tuple[str, ...], sample_bytes: int
+) -> None:
+    """Write report.md and report.html about the finished run in DIR, into DIR.
+
+    What it was trained on, time and memory by stage, workers, bytes per token as the vocabulary
+    grows and by source, the longest tokens, other tokenizers beside it.
+    """
+    from bpefleet.producer.progress import Progress  # noqa: PLC0415  --help stays quick
+    from bpefleet.producer.report_write import write_report  # noqa: PLC0415  likewise
+
+    with Progress(show=True) as progress:
+        written = write_report(
+            directory,
+            compare=compare,
+            held_out=held_out,
+            sample_bytes=sample_bytes,
+            warn=progress.warn,
+        )
+    for path in written:
+        click.echo(path)
+
+
+@click.command(epilog=EXIT_CODES)
+@options_.directory_argument
 @click.option("--redis", metavar="URL", envvar="BPEFLEET_REDIS", show_envvar=True,
               help="Also take the jobs that a dead producer left off this queue.")  # fmt: skip
 def cancel(directory: Path, *, redis: str | None) -> None:
@@ -163,4 +212,4 @@ def acl() -> None:
     click.echo(acl_file(), nl=False)
 
 
-COMMANDS: Final = (resume, retry, merge, status, failed, cancel, keygen, acl)
+COMMANDS: Final = (resume, retry, merge, status, failed, profile, report, cancel, keygen, acl)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bpefleet.kernel.segments import count_segments
-from bpefleet.producer.attempts import Attempt
+from bpefleet.producer.attempts import COUNTED, Attempt
 from bpefleet.producer.chunks import Chunks
 from bpefleet.producer.ledger import Totals
 from bpefleet.shared.errors import BpefleetError
@@ -18,6 +18,7 @@ from bpefleet.shared.reading import source_errors
 
 if TYPE_CHECKING:
     from bpefleet.kernel._kernel import Counts
+    from bpefleet.kernel.segments import Tally
     from bpefleet.producer.session import Session
     from bpefleet.shared.messages import CountSpec, Failed
 
@@ -38,44 +39,69 @@ def count_here(session: Session) -> dict[int, Failed]:
     ledger = session.ledger
     chunks = Chunks(session.todo)
     before = len(ledger.chunks)
+    counted: list[Attempt] = []
     try:
         while not session.stop.requested() and (taken := chunks.take(1, 0.0)):
-            _count(session, chunks, taken[0])
+            if attempt := _count(session, chunks, taken[0]):
+                counted.append(attempt)
             session.watch.counting(ledger, chunks)
     finally:
         if len(ledger.chunks) > before:
             ledger.compact()
+        # Only now: the history must not tell of chunks that the ledger lost in a crash.
+        for attempt in counted:
+            session.journal.add(attempt)
     return chunks.failed
 
 
-def _count(session: Session, chunks: Chunks, chunk: int) -> None:
-    start = time.perf_counter()
+def _count(session: Session, chunks: Chunks, chunk: int) -> Attempt | None:
+    """Count a chunk and fold it in memory; its attempt, unless it failed."""
+    began, start = time.time(), time.perf_counter()
     try:
-        counts, totals = _counted(session.directory.plan.spec(chunk, session.resources.errors))
+        counts, tally = _counted(session.directory.plan.spec(chunk, session.resources.errors))
     except BpefleetError as error:
-        failure = describe(error)
+        failure = replace(describe(error), started=began)
         chunks.ended(chunk, failure, 0.0)
         session.journal.add(Attempt.of(chunk, failure, final=True))
-        return
-    session.ledger.absorb(chunk, counts, replace(totals, seconds=time.perf_counter() - start))
+        return None
+    seconds = time.perf_counter() - start
+    unique, totals = len(counts), _totals(counts, tally, seconds)
+    session.ledger.absorb(chunk, counts, totals)
     chunks.folded(chunk)
+    return Attempt(
+        chunk=chunk,
+        outcome=COUNTED,
+        event="",
+        worker="",
+        started=began,
+        ended=began + seconds,
+        peak_rss=totals.peak_rss,
+        bytes_read=totals.bytes_read,
+        unique=unique,
+        read_seconds=tally.read_seconds,
+        scan_seconds=seconds - tally.read_seconds,
+        fold_seconds=time.perf_counter() - start - seconds,
+    )
 
 
-def _counted(spec: CountSpec) -> tuple[Counts, Totals]:
+def _counted(spec: CountSpec) -> tuple[Counts, Tally]:
     pattern = resolve(spec.pattern)
     with source_errors():
-        counts, tally = count_segments(
+        return count_segments(
             spec.segments,
             native=pattern.name if pattern.native else None,
             splits=pattern.splits,
             special_tokens=spec.special_tokens,
             errors=spec.errors,
         )
-    totals = Totals(
+
+
+def _totals(counts: Counts, tally: Tally, seconds: float) -> Totals:
+    return Totals(
         bytes_read=tally.bytes_read,
         pretokens=counts.pretokens,
         replaced=tally.replaced,
         unmatched=tally.unmatched,
+        seconds=seconds,
         peak_rss=peak_rss(),
     )
-    return counts, totals
