@@ -80,6 +80,7 @@ def cli() -> None:
 @options_.redis_option
 @options_.key_file_option
 @options_.insecure_option
+@options_.log_format_option
 @options_.json_option
 def train(
     sources: tuple[str, ...],

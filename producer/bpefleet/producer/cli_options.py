@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import re
+import sys
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
+from bpefleet.shared import logs
 from bpefleet.shared.errors import ExitCode
 
 _UNITS: Final = {"": 1, "k": 10**3, "ki": 2**10, "m": 10**6, "mi": 2**20, "g": 10**9, "gi": 2**30}
@@ -48,6 +51,21 @@ class Percent(click.ParamType[float]):
         return float(match[1]) / 100
 
 
+def _log(_context: click.Context, _option: click.Parameter, form: str) -> None:
+    # For people warnings go around the progress bar (see `progress`), by no handler.
+    if logs.is_json(form, sys.stderr):
+        logs.configure(logging.WARNING, form)
+
+
+log_format_option = click.option(
+    "--log-format",
+    type=click.Choice(logs.FORMATS),
+    default=logs.AUTO,
+    show_default=True,
+    expose_value=False,
+    callback=_log,
+    help=logs.HELP,
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 redis_option = click.option(
     "--redis",

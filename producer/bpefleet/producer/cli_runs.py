@@ -21,6 +21,7 @@ from bpefleet.producer.cli_summary import summarize
 @options_.redis_option
 @options_.key_file_option
 @options_.insecure_option
+@options_.log_format_option
 @options_.json_option
 def resume(directory: Path, *, as_json: bool, **resources: Any) -> None:
     """Go on with the run in DIR after a crash, an error, a reboot or Ctrl-C.
@@ -49,6 +50,7 @@ def resume(directory: Path, *, as_json: bool, **resources: Any) -> None:
 @options_.redis_option
 @options_.key_file_option
 @options_.insecure_option
+@options_.log_format_option
 @options_.json_option
 def retry(
     directory: Path, *, chunks: tuple[int, ...], errors: str | None, as_json: bool, **resources: Any
@@ -78,6 +80,7 @@ def retry(
 @options_.max_token_length_option
 @options_.allow_fewer_option
 @options_.export_option
+@options_.log_format_option
 @options_.json_option
 def merge(directory: Path, *, out: Path, as_json: bool, **options: Any) -> None:
     """Train another tokenizer on the counts kept in DIR, without counting again.

@@ -159,8 +159,9 @@ class Aggregator:
                 await self._failed(chunk, changed, event)
             elif (reason := await self._fold_payload(chunk, counted, payload)) is None:
                 self.chunks.folded(chunk)
-                self._gathering.counted(counted, self._now() - start)
-                attempt = Attempt.of(chunk, counted, event=event)
+                took = self._now() - start
+                self._gathering.counted(counted, took)
+                attempt = Attempt.of(chunk, counted, event=event, fold_seconds=took)
                 await asyncio.to_thread(self._session.journal.add, attempt)
             else:
                 lost = Failed("PayloadError", reason, may_heal=True, worker=counted.worker)
@@ -204,7 +205,10 @@ class Aggregator:
             self._watch.warn(
                 f"chunk {chunk} ({self._plan.describe(chunk)}): {what}; it is counted again, "
                 f"retry {self.chunks.attempts(chunk)} of {RETRIES}"
-                + (f" in {pause:.0f} s" if pause else "")
+                + (f" in {pause:.0f} s" if pause else ""),
+                chunk=chunk,
+                attempt=self.chunks.attempts(chunk),
+                worker=failure.worker,
             )
 
     async def _look_around(self) -> None:

@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Final, Self
 
 from bpefleet.shared.errors import NoWorkersError
+from bpefleet.shared.logs import HUMAN, JSON, structured
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,6 +51,7 @@ class LocalWorkers:
         """Start the workers, without waiting: they take what is queued as soon as they are up."""
         options = ["-n", str(self._processes), "--quiet", "--die-with-parent", str(os.getpid())]
         options += [word for root in self._roots for word in ("--corpus-root", root)]
+        options += ["--log-format", JSON if structured() else HUMAN]
         # The producer has decided on the risk, if there is one.
         options += ["--key-file", str(self._key_file)] if self._key_file else ["--insecure"]
         self._pool = subprocess.Popen(

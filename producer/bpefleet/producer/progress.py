@@ -8,6 +8,9 @@ from typing import Any, Self
 
 from tqdm import tqdm
 
+from bpefleet.shared.logs import structured
+from bpefleet.shared.text import printable
+
 logger = logging.getLogger("bpefleet")
 
 
@@ -24,12 +27,12 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         self._close()
 
-    def warn(self, text: str) -> None:
-        """Tell the person that something is not as they may think."""
-        if self._show:
-            tqdm.write(f"warning: {text}", file=sys.stderr)
+    def warn(self, text: str, **about: str | int) -> None:
+        """Tell the person that something is not as they may think; `about`: see `logs.FIELDS`."""
+        if self._show and not structured():
+            tqdm.write(f"warning: {printable(text)}", file=sys.stderr)
         else:
-            logger.warning(text)
+            logger.warning("%s", text, extra=about)
 
     def start_counting(self, total_bytes: int, done: int) -> None:
         """Begin the count stage: bytes in all, and those that a run before has counted."""
@@ -52,7 +55,7 @@ class Progress:
 
     def _open(self, **options: Any) -> None:
         self._close()
-        if self._show:
+        if self._show and not structured():  # a bar would tear the lines apart
             self._bar = tqdm(file=sys.stderr, dynamic_ncols=True, mininterval=0.2, **options)
 
     def _close(self) -> None:

@@ -56,9 +56,9 @@ class Watch:
             stage=COUNT,
         )
 
-    def warn(self, text: str) -> None:
-        """Tell the person that something is not as they may think."""
-        self._progress.warn(text)
+    def warn(self, text: str, **about: str | int) -> None:
+        """Tell the person that something is not as they may think; `about`: see `logs.FIELDS`."""
+        self._progress.warn(text, run=self._now.run, **about)
 
     def start_counting(self, ledger: Ledger) -> None:
         """The count stage begins, with what is in the ledger already."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from bpefleet.shared import logs
 from bpefleet.shared.errors import BpefleetError
 from bpefleet.worker.serve import serve
 
@@ -67,6 +68,13 @@ from bpefleet.worker.serve import serve
 )
 @click.option("-v", "--verbose", is_flag=True, help="Log each job on stderr.")
 @click.option("-q", "--quiet", is_flag=True, help="Log errors of the workers themselves only.")
+@click.option(
+    "--log-format",
+    type=click.Choice(logs.FORMATS),
+    default=logs.AUTO,
+    show_default=True,
+    help=logs.HELP,
+)
 @click.option(
     "--die-with-parent",
     "parent",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from bpefleet.shared import keys
 from bpefleet.shared.connect import connect
+from bpefleet.shared.logs import bind
 from bpefleet.worker import tasks  # noqa: F401 - imported once here, not by every work-horse
 from bpefleet.worker.corpus import confine
 from bpefleet.worker.lifeline import die_with
@@ -114,6 +115,7 @@ class WorkerPool:
             if deaths:
                 time.sleep(min(_LONGEST_DELAY, 2.0 ** (deaths - 1)))
             worker = FleetWorker(keys.QUEUE, connection=connect(self._url, self._signer))
+            bind(worker=worker.name)
             worker.work(logging_level=logging.getLevelName(log.getEffectiveLevel()))
             # RQ ends its loop in silence after an unexpected error, too.
             code = 0 if worker.stop_requested else 1

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from typing import TYPE_CHECKING
 
 from bpefleet.shared.connect import check, demand_trust, is_local, redacted
 from bpefleet.shared.errors import UsageError
+from bpefleet.shared.logs import AUTO, configure
 from bpefleet.shared.signing import read_key
 from bpefleet.worker.lifeline import die_with
 from bpefleet.worker.pool import WorkerPool
@@ -22,6 +22,7 @@ def serve(
     processes: int,
     *,
     level: int,
+    log_format: str = AUTO,
     roots: Sequence[str] = (),
     key_file: Path | None = None,
     insecure: bool = False,
@@ -33,6 +34,7 @@ def serve(
         url: The Redis to serve.
         processes: How many workers.
         level: What to log on stderr, as in `logging`.
+        log_format: How: one of `logs.FORMATS`.
         roots: Where sources may lie; empty for anywhere.
         key_file: File with the fleet's key.
         insecure: Whether to serve a Redis across the network without a key.
@@ -47,8 +49,7 @@ def serve(
     """
     if parent is not None:
         die_with(parent)
-    logging.basicConfig(level=level, format="%(asctime)s %(name)s: %(message)s")
-    logging.getLogger("bpefleet").setLevel(level)
+    configure(level, log_format)
     signer = read_key(key_file)
     demand_trust(url, signer, insecure=insecure)
     if not (signer.key or roots or is_local(url)):

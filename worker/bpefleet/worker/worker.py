@@ -105,14 +105,16 @@ class FleetWorker(Worker):
 
     def handle_exception(self, job: Job, *exc_info: Any) -> None:
         """Log a failed chunk in one line; the traceback is in the job and in its event."""
-        self.log.warning("job %s (%s) failed: %s", job.id, job.description, exc_info[1])
+        text = "job %s (%s) failed: %s"
+        self.log.warning(text, job.id, job.description, exc_info[1], extra=_about(job))
 
     def handle_work_horse_killed(
         self, job: Job, retpid: int | None, ret_val: int | None, rusage: struct_rusage | None
     ) -> None:
         """Say in plain words how the work-horse ended, in the log and in the job's event."""
         failed = _explain_death(retpid, ret_val, rusage)
-        self.log.warning("job %s (%s): %s", job.id, job.description, failed.error)
+        text = "job %s (%s): %s"
+        self.log.warning(text, job.id, job.description, failed.error, extra=_about(job))
         if isinstance(job, FleetJob):
             job.failed = replace(failed, worker=self.name)
 
@@ -125,6 +127,12 @@ class FleetWorker(Worker):
         if self.pubsub_thread:
             self.pubsub_thread.stop()
         super().unsubscribe()  # type: ignore[no-untyped-call]
+
+
+def _about(job: Job) -> dict[str, str | int]:
+    """What a record of a job is about; see `logs.FIELDS`."""
+    place = keys.run_and_chunk(job.id)
+    return {"run": place[0], "chunk": place[1]} if place else {}
 
 
 def _new_name() -> str:

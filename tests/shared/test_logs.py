@@ -1,0 +1,166 @@
+"""Logs: a line of JSON each off a terminal, harmless text on one."""
+
+from __future__ import annotations
+
+import json
+import logging
+import pty
+import subprocess
+import sys
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bpefleet.producer.attempts import read_attempts
+from bpefleet.producer.progress import Progress
+from bpefleet.shared import logs
+from bpefleet.shared.errors import ExitCode
+from bpefleet.shared.event import event_fields
+from bpefleet.shared.keys import events_key, run_and_chunk
+from bpefleet.shared.messages import Failed
+from bpefleet.shared.signing import Signer
+from tests.command import BPEFLEET, bpefleet, start
+from tests.eventually import eventually
+from tests.worker.queueing import RUN, make_spec, next_event, put, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from redis import Redis
+
+HOSTILE = "x\x1b[2Jy\nz"
+
+
+@pytest.fixture
+def root() -> Iterator[logging.Logger]:
+    """The root logger, to be configured by the test."""
+    logger = logging.getLogger()
+    handlers, level = logger.handlers[:], logger.level
+    ours = logging.getLogger("bpefleet").level
+    yield logger
+    logger.handlers[:] = handlers
+    logger.setLevel(level)
+    logging.getLogger("bpefleet").setLevel(ours)
+
+
+def records(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+
+
+def record(message: str, **about: object) -> logging.LogRecord:
+    return logging.makeLogRecord(
+        {"name": "bpefleet", "levelno": 30, "levelname": "WARNING", "msg": message, "created": 0.5}
+        | about
+    )
+
+
+def test_a_line_holds_what_is_known() -> None:
+    form = logs.JsonFormatter()
+    form.always = {"worker": "w1"}
+    line = form.format(record(HOSTILE, run="r", chunk=3, attempt=2, other="no"))
+    assert "\x1b" not in line
+    assert "\n" not in line
+    assert json.loads(line) == {
+        "time": "1970-01-01T00:00:00.500Z", "level": "warning", "logger": "bpefleet",
+        "message": HOSTILE, "worker": "w1", "run": "r", "chunk": 3, "attempt": 2,
+    }  # fmt: skip
+    assert json.loads(form.format(record("m", worker="w2")))["worker"] == "w2"
+
+
+def test_an_exception_goes_with_its_line() -> None:
+    try:
+        int(HOSTILE)
+    except ValueError:
+        line = logs.JsonFormatter().format(record("m", exc_info=sys.exc_info()))
+    assert "\n" not in line
+    assert "ValueError" in json.loads(line)["traceback"]
+
+
+def test_text_for_people_cannot_act_in_a_terminal() -> None:
+    assert r"x\x1b[2Jy" in logs.HumanFormatter().format(record(HOSTILE))
+
+
+@pytest.mark.parametrize(
+    ("form", "terminal", "json_"),
+    [("auto", True, False), ("auto", False, True), ("json", True, True), ("human", False, False)],
+)
+def test_auto_asks_the_stream(form: str, terminal: bool, json_: bool) -> None:  # noqa: FBT001
+    stream = StringIO()
+    stream.isatty = lambda: terminal  # type: ignore[method-assign]
+    assert logs.is_json(form, stream) is json_
+
+
+def test_warnings_of_a_run_say_what_they_are_about(
+    root: logging.Logger, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Progress(show=True) as progress:
+        progress.warn(HOSTILE, chunk=3)
+        assert "\x1b" not in (err := capsys.readouterr().err)
+        assert err.startswith("warning: x")
+        root.handlers[:] = []
+        logs.configure(logging.WARNING, "json")
+        progress.start_counting(10, 0)
+        progress.warn(HOSTILE, chunk=3)
+    (line,) = capsys.readouterr().err.splitlines()  # and no bar
+    assert (json.loads(line)["message"], json.loads(line)["chunk"]) == (HOSTILE, 3)
+
+
+def test_the_commands_log_json_unless_told_otherwise(tmp_path: Path) -> None:
+    text = tmp_path / "a.txt"
+    text.write_bytes(b"low lower lowest \xff " * 100)
+    train = ("train", text, "--vocab-size", 260, "--errors", "replace", "--workers", 0, "-o")
+    result = bpefleet(*train, tmp_path / "json")
+    assert result.returncode == ExitCode.OK
+    assert all(line.startswith("{") for line in result.stderr.splitlines())
+    (warning,) = records(result.stderr)
+    assert warning["message"] == "100 invalid byte sequences were replaced by U+FFFD"
+    assert warning["level"] == "warning"
+
+    result = bpefleet(*train, tmp_path / "human", "--log-format", "human")
+    assert "warning: 100 invalid byte sequences were replaced" in result.stderr
+    assert not records(result.stderr)
+
+    terminal, side = pty.openpty()
+    with open(terminal, "rb", buffering=0) as ours:  # noqa: PTH123  a descriptor
+        subprocess.run([*BPEFLEET, *map(str, train), tmp_path / "tty"], check=True, stderr=side,
+                       stdout=subprocess.DEVNULL)  # fmt: skip
+        assert b"warning: 100 invalid" in ours.read(65536)
+
+
+def test_a_worker_names_itself_the_run_and_the_chunk(
+    connection: Redis, redis_url: str, tmp_path: Path
+) -> None:
+    text = tmp_path / "a.txt"
+    text.write_bytes(b"bad \xff")
+    command = [sys.executable, "-m", "bpefleet.worker", "--redis", redis_url, "-n", "1"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as pool:
+        put(connection, make_spec(whole(text)), 7)
+        failed = next_event(connection)
+        pool.terminate()
+        _, stderr = pool.communicate(timeout=20)
+    (line,) = records(stderr)
+    assert (line["run"], line["chunk"], line["worker"]) == (RUN, 7, failed.worker)
+    assert line["level"] == "warning"
+    assert "is not UTF-8" in line["message"]
+
+
+def test_a_retry_is_told_of_with_its_attempt(
+    connection: Redis, redis_url: str, tmp_path: Path
+) -> None:
+    text = tmp_path / "a.txt"
+    text.write_text("low lower lowest " * 100)
+    run = start("train", text, "--vocab-size", 260, "-o", tmp_path / "run", "--redis", redis_url)
+    eventually(lambda: connection.llen("rq:queue:bpefleet"), 20)
+    jobs: Any = connection.lrange("rq:queue:bpefleet", 0, -1)
+    (name, chunk) = run_and_chunk(jobs[0].decode()) or ("", 0)
+    died = Failed("WorkHorseDied", "gone", may_heal=True, worker="w1")
+    fields = event_fields(Signer(), name, chunk, died)
+    connection.xadd(events_key(name), fields)  # type: ignore[arg-type]
+    eventually(lambda: read_attempts(tmp_path / "run"), 20)
+    run.terminate()
+    _, stderr = run.communicate(timeout=20)
+    (told,) = (line for line in records(stderr) if "it is counted again" in line["message"])
+    about = {field: told[field] for field in logs.FIELDS}
+    assert about == {"run": name, "chunk": chunk, "attempt": 1, "worker": "w1"}
