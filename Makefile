@@ -8,11 +8,12 @@ OUT := out/stdlib
 CORE := kernel/core/Cargo.toml
 FUZZ_TARGETS := scan payload merge
 FUZZ_SECONDS ?= 180
+SOAK_MINUTES ?= 5
 AARCH64 := aarch64-unknown-linux-gnu
 KERNEL := $(shell find kernel -name target -prune -o \( -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name Cargo.lock \) -print)
 
 .DEFAULT_GOAL := help
-.PHONY: help install train test test-aarch64 fuzz lint format bench clean
+.PHONY: help install train test test-aarch64 fuzz lint format bench soak clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -72,6 +73,9 @@ format: install ## Rewrite the sources in the project's style
 bench: install ## Measure every stage and the whole, side by side with the peers
 	$(BIN)/pip install --quiet -r benchmarks/requirements.txt
 	$(BIN)/python -m benchmarks
+
+soak: install ## Kill processes at random for minutes, and compare what comes out
+	$(BIN)/python -m tests.faults.soak --minutes $(SOAK_MINUTES)
 
 clean: ## Remove what the targets made
 	rm -rf $(VENV) out dist kernel/target kernel/fuzz/target

@@ -45,3 +45,4 @@ def post(pipeline: Any, run: str, now: Snapshot, snapshot: bytes, detail: bytes 
         pipeline.set(detail_key(run), detail, ex=STATUS_TTL)
     pipeline.zadd(RUNS, {run: now.updated})
     pipeline.zremrangebyscore(RUNS, 0, now.updated - STATUS_TTL)
+    pipeline.expire(RUNS, STATUS_TTL)

@@ -54,15 +54,21 @@ def count_here(session: Session) -> dict[int, Failed]:
     return chunks.failed
 
 
+def _failed(session: Session, chunks: Chunks, chunk: int, failure: Failed) -> None:
+    chunks.ended(chunk, replace(failure, may_heal=False), 0.0)
+    session.journal.add(Attempt.of(chunk, failure, final=True))
+
+
 def _count(session: Session, chunks: Chunks, chunk: int) -> Attempt | None:
     """Count a chunk and fold it in memory; its attempt, unless it failed."""
     began, start = time.time(), time.perf_counter()
     try:
         counts, tally = _counted(session.directory.plan.spec(chunk, session.resources.errors))
     except BpefleetError as error:
-        failure = replace(describe(error), started=began)
-        chunks.ended(chunk, failure, 0.0)
-        session.journal.add(Attempt.of(chunk, failure, final=True))
+        _failed(session, chunks, chunk, replace(describe(error), started=began))
+        return None
+    if changed := session.directory.plan.changed(chunk):
+        _failed(session, chunks, chunk, changed)
         return None
     seconds = time.perf_counter() - start
     unique, totals = len(counts), _totals(counts, tally, seconds)

@@ -23,6 +23,7 @@ from bpefleet.producer.board import post
 from bpefleet.producer.chunks import RETRIES, Chunks
 from bpefleet.producer.detail import Gathering
 from bpefleet.producer.events import Events
+from bpefleet.producer.hiccups import Hiccups
 from bpefleet.producer.requests import Requests
 from bpefleet.producer.sweep import Sweep
 from bpefleet.shared.keys import LARGEST_PAYLOAD, payload_prefix
@@ -80,6 +81,7 @@ class Aggregator:
         self._sweep = Sweep(plan, redis, upkeep, session.watch)
         self._requests = Requests(redis, plan.run, session.directory.path, enqueuer.signer)
         self._gathering = Gathering(plan.run, len(plan.chunks))
+        self._hiccups = Hiccups(session.watch.warn)
         self._folding = asyncio.Lock()
         self._full_until = 0.0
         self._full_said = False
@@ -91,11 +93,12 @@ class Aggregator:
             await self._take_all(None)
             while self.chunks.unfinished or self._holds():
                 await self._halt_if_asked()
-                await self._fill_window()
-                await self._take_all(_BLOCK_MS)
-                if self._sweep.due:
-                    await self._look_around()
-                await self._show()
+                with self._hiccups.bearing():
+                    await self._fill_window()
+                    await self._take_all(_BLOCK_MS)
+                    if self._sweep.due:
+                        await self._look_around()
+                    await self._show()
         except asyncio.CancelledError:
             await asyncio.to_thread(self._enqueuer.withdraw, sorted(self.chunks.queued))
             raise
@@ -161,13 +164,17 @@ class Aggregator:
                 self.chunks.folded(chunk)
                 took = self._now() - start
                 self._gathering.counted(counted, took)
-                attempt = Attempt.of(chunk, counted, event=event, fold_seconds=took)
-                await asyncio.to_thread(self._session.journal.add, attempt)
+                await self._note(Attempt.of(chunk, counted, event=event, fold_seconds=took))
             else:
                 lost = Failed("PayloadError", reason, may_heal=True, worker=counted.worker)
                 await self._failed(chunk, lost, event)
+        else:  # a second attempt, or one that was folded just before a crash
+            await self._note(Attempt.of(chunk, counted, event=event))
         # Only now: until the ledger has it, a good payload is the chunk's only copy.
         await self._redis.delete(counted.key)
+
+    async def _note(self, attempt: Attempt) -> None:
+        await asyncio.to_thread(self._session.journal.add, attempt)
 
     async def _payload(self, key: str) -> bytes | None:
         if await self._redis.strlen(key) > LARGEST_PAYLOAD:

@@ -79,7 +79,7 @@ def _raise_failed(directory: RunDirectory, failed: dict[int, Failed]) -> NoRetur
     """Raise the error for chunks that are missing; where all have one known cause, of its class."""
     plan = directory.plan
     lines = [
-        f"chunk {chunk} ({plan.describe(chunk)}): {failure.error}"
+        f"chunk {chunk} ({plan.describe(chunk)}): {failure.error.partition(chr(10))[0]}"
         for chunk, failure in sorted(failed.items())[:_SHOWN]
     ]
     if (more := len(failed) - _SHOWN) > 0:

@@ -1,0 +1,1 @@
+"""What dies, stalls, lies or fills up, and that the tokenizer stays the same."""

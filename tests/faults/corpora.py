@@ -1,0 +1,83 @@
+"""Texts whose chunks are many, slow or never done, and what an undisturbed run makes of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tests.acceptance.test_train import artifacts
+from tests.command import bpefleet
+from tests.texts import english
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SEPARATOR: Final = "<|endoftext|>"
+# Looks through the rest of its document at every pre-token: seconds grow with the square of a
+# document's length. A NUL, which no text here has, would be what it looks for.
+SLOW: Final = r"(?![\s\S]*?\x00)\w+|\W"
+SLOW_DOCUMENT: Final = 12_000
+"""Characters that take `SLOW` a tenth of a second or two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A text and how to train on it.
+
+    Attributes:
+        path: The text.
+        options: Of `bpefleet train`.
+        expected: The artifacts of an undisturbed run without server and workers.
+    """
+
+    path: Path
+    options: tuple[str, ...]
+    expected: dict[str, bytes]
+
+    def train(self, out: Path) -> tuple[object, ...]:
+        """The arguments that train on it."""
+        return ("train", self.path, *self.options, "-o", out)
+
+    def check(self, out: Path) -> None:
+        """Make sure that a run's artifacts are what they must be, byte for byte."""
+        assert artifacts(out) == self.expected
+
+
+def many_chunks(folder: Path) -> Task:
+    """Some 330 chunks that take no time: the queue and the ledger are what is busy."""
+    text = f"\n{SEPARATOR}\n".join(english().documents)
+    return _task(folder, text, "--vocab-size", "1000", "--chunk-size", "1kB")
+
+
+def slow_chunks(
+    folder: Path, documents: int = 32, size: int = SLOW_DOCUMENT, *, long: Sequence[int] = ()
+) -> Task:
+    """Chunks that take a tenth of a second or two, one a document.
+
+    Args:
+        folder: Where to put the text.
+        documents: How many there are.
+        size: Characters of each.
+        long: Characters of further documents, which come first.
+    """
+    source = "\n\n".join(english().documents)
+    cuts = [*long, *[size] * documents]
+    # The source is shorter than all documents together; that they repeat it does no harm.
+    text = SEPARATOR.join(source[(1000 * i) % 100_000 :][:length] for i, length in enumerate(cuts))
+    return _task(folder, text, "--vocab-size", "1000", "--chunk-size", "1B", "--pattern", SLOW)
+
+
+def _task(folder: Path, text: str, *options: str) -> Task:
+    folder.mkdir(parents=True, exist_ok=True)
+    path, out = folder / "corpus.txt", folder / "undisturbed"
+    path.write_text(text, encoding="utf-8")
+    result = bpefleet("train", path, *options, "-o", out, "--workers", 0)
+    assert result.returncode == 0, result.stderr
+    return Task(path, options, artifacts(out))
+
+
+def without_first(task: Task, folder: Path) -> Task:
+    """The same training without the text's first document."""
+    text = task.path.read_text(encoding="utf-8").partition(SEPARATOR)[2]
+    return _task(folder, text, *task.options)

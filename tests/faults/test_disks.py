@@ -1,0 +1,109 @@
+"""A run directory that is full, limited or damaged."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bpefleet.producer.directory import COUNTS
+from bpefleet.shared.tokenizer import MANIFEST
+from tests.eventually import eventually
+from tests.faults.launcher import counted, folded_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.faults.corpora import Task
+    from tests.faults.launcher import Launcher
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk with room for some of a run."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    made = _mount("-t", "tmpfs", "-o", "size=160k", "tmpfs", disk)
+    if made.returncode:
+        pytest.skip(f"mounting is not permitted: {made.stderr.strip()}")
+    yield disk
+    done = subprocess.run(["umount", disk], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def _mount(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(["mount", *arguments], capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("no `mount` command")
+
+
+def test_a_full_disk(many: Task, launch: Launcher, small_disk: Path) -> None:
+    out = small_disk / "run"
+    run = launch(*many.train(out), "--workers", 2)
+    assert run.wait() == 4
+    assert "No space left on device" in run.said
+    assert "make room" in run.said
+    assert f"bpefleet resume {out}" in run.said
+    assert "Traceback" not in run.said
+    done = len(folded_files(out))
+    assert done > 5
+    # Still full: nothing is lost by trying.
+    assert launch("resume", out, "--workers", 1).wait() == 4
+    assert len(folded_files(out)) >= done
+    assert _mount("-o", "remount,size=16m", small_disk).returncode == 0
+    launch("resume", out, "--workers", 2).succeeds()
+    many.check(out)
+
+
+def test_a_file_size_limit(many: Task, launch: Launcher, out: Path) -> None:
+    run = launch(*many.train(out), "--workers", 2)
+    eventually(lambda: counted(out) > 2, 20)
+    run.limit(resource.RLIMIT_FSIZE, 8192)
+    assert run.wait() == 4
+    assert "File too large" in run.said
+    assert f"bpefleet resume {out}" in run.said
+    assert "Traceback" not in run.said
+    launch("resume", out, "--workers", 2).succeeds()
+    many.check(out)
+
+
+def _flip(data: bytes) -> bytes:
+    middle = len(data) * 3 // 4
+    return data[:middle] + bytes([data[middle] ^ 16]) + data[middle + 1 :]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [_flip, lambda data: data[: len(data) // 2], lambda _: b"", lambda data: data + b"more"],
+    ids=["flipped bit", "truncated", "empty", "more at the end"],
+)
+def test_a_damaged_ledger(
+    many: Task, launch: Launcher, out: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    run = launch(*many.train(out), "--workers", 2)
+    eventually(lambda: counted(out) > 70, 20)  # some are in one file by now, some in parts
+    run.kill()
+    folded, *parts = folded_files(out)
+    assert parts
+    for path in (folded, parts[0]):
+        path.write_bytes(damage(path.read_bytes()))
+    resumed = launch("resume", out, "--workers", 2)
+    resumed.succeeds()
+    assert resumed.said.count("it is set aside and its chunks are counted again") == 2
+    many.check(out)
+
+
+def test_a_lost_history_and_half_written_files(many: Task, launch: Launcher, out: Path) -> None:
+    run = launch(*many.train(out), "--workers", 2)
+    eventually(lambda: counted(out) > 20, 20)
+    run.kill()
+    (out / "attempts.jsonl").write_bytes(b'{"chunk": 3, "outc')
+    (out / "status.json").write_bytes(b'{"run"')
+    (out / COUNTS / "part-00000000.counts.tmp").write_bytes(b"half")
+    (out / f"{MANIFEST}.tmp").write_bytes(b"{")
+    launch("resume", out, "--workers", 2).succeeds()
+    many.check(out)

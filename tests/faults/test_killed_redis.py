@@ -1,0 +1,62 @@
+"""Redis dies, with and without a memory on disk, or has no room."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.eventually import eventually
+from tests.faults.launcher import counted
+from tests.faults.server import Server
+
+if TYPE_CHECKING:
+    import random
+    from pathlib import Path
+
+    from tests.faults.corpora import Task
+    from tests.faults.launcher import Command, Launcher
+
+
+@pytest.mark.parametrize("keeps", [True, False], ids=["with AOF", "without persistence"])
+def test_redis_at_any_instant(
+    many: Task,
+    launch: Launcher,
+    out: Path,
+    tmp_path: Path,
+    drawn: random.Random,
+    keeps: bool,  # noqa: FBT001
+) -> None:
+    with Server(tmp_path / "redis", keeps=keeps) as server:
+        workers = launch.workers(server.url)
+        before = eventually(lambda: len(workers.workers) == 2 and workers.workers)
+        run = launch(*many.train(out), "--redis", server.url)
+        for _ in range(4):
+            eventually(partial(_more, out, run, counted(out)), 40)
+            time.sleep(drawn.uniform(0, 0.4))
+            server.kill()
+            time.sleep(drawn.uniform(0, 0.4))
+            server.start()
+        run.succeeds()
+        assert workers.workers == before
+    many.check(out)
+
+
+def _more(out: Path, run: Command, than: int) -> bool:
+    return counted(out) > than or run.ended
+
+
+def test_a_full_redis(slow: Task, launch: Launcher, out: Path, server: Server) -> None:
+    launch.workers(server.url)
+    run = launch(*slow.train(out), "--redis", server.url)
+    eventually(lambda: counted(out) > 2, 20)
+    with server.client() as client:
+        client.config_set("maxmemory", "1")
+        eventually(lambda: "Redis is full (maxmemory); waiting for room" in run.said, 20)
+        time.sleep(3)
+        assert not run.ended, run.said
+        client.config_set("maxmemory", "0")
+    run.succeeds()
+    slow.check(out)
