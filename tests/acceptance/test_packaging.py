@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("producer", "worker", "shared")
+PARTS = ("producer", "worker", "shared", "dashboard")
 
 IMPORT_ALL = """
 import importlib, pkgutil, bpefleet
@@ -35,7 +35,7 @@ def run(*command: str | Path) -> str:
 def test_no_folder_named_bpefleet_is_a_regular_package() -> None:
     """An `__init__.py` there would hide the other parts of the namespace."""
     folders = [*ROOT.glob("*/bpefleet"), ROOT / "kernel/python/bpefleet"]
-    assert len(folders) == 4
+    assert len(folders) == 5
     assert [f for f in folders if (f / "__init__.py").exists()] == []
 
 
@@ -66,7 +66,7 @@ def test_wheels_install_into_an_empty_environment_and_import(
 ) -> None:
     venv.create(tmp_path / "env", with_pip=True)
     python = tmp_path / "env" / "bin" / "python"
-    run(python, "-m", "pip", "install", "--quiet", *wheels)
+    run(python, "-m", "pip", "install", "--quiet", wheels[1], f"{wheels[0]}[dashboard]")
     names = run(python, "-I", "-c", IMPORT_ALL).split()
     expected = {"bpefleet.producer.run", "bpefleet.worker.tasks", "bpefleet.kernel._kernel"}
     assert expected <= set(names)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from redis.exceptions import LockError
 from rq import worker_registration
 from rq.exceptions import NoSuchJobError
-from rq.executions import Execution
+from rq.executions import Execution, ExecutionRegistry
 from rq.job import JobStatus
 from rq.job_lifecycle import record_job_failure
 from rq.registry import FailedJobRegistry, FinishedJobRegistry, StartedJobRegistry
@@ -67,6 +67,8 @@ def _end_silent(queue: Queue) -> None:
 def _end(queue: Queue, started: StartedJobRegistry, execution: Execution) -> None:
     with queue.connection.pipeline() as pipeline:
         started.remove_execution(execution, pipeline=pipeline)
+        # The job's own list has it, too, and a job is not deleted while that names what is gone.
+        ExecutionRegistry(execution.job_id, queue.connection).remove(execution, pipeline)
         with suppress(NoSuchJobError):
             job = FleetJob.fetch(
                 execution.job_id, connection=queue.connection, serializer=JsonSerializer

@@ -20,7 +20,7 @@ def mirror(url: str) -> Callable[[Snapshot], None]:
     """What posts snapshots, and does without if Redis fails: the run needs it no more."""
     from bpefleet.shared.connect import connect  # noqa: PLC0415  slow to import, see `run`
 
-    connection = connect(url)
+    connection = connect(url, patient=False)
 
     def show(now: Snapshot) -> None:
         with suppress(RedisError), connection.pipeline(transaction=False) as pipeline:

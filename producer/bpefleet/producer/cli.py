@@ -124,6 +124,8 @@ for command in cli_runs.COMMANDS:
 
 def _stop(_signal: int, _frame: FrameType | None) -> None:
     # SIGTERM takes the way of Ctrl-C, which asyncio turns into an orderly end.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's background job
+        raise KeyboardInterrupt
     signal.raise_signal(signal.SIGINT)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -215,4 +217,56 @@ def acl() -> None:
     click.echo(acl_file(), nl=False)
 
 
-COMMANDS: Final = (resume, retry, merge, status, failed, profile, report, cancel, keygen, acl)
+@click.command(
+    context_settings={"ignore_unknown_options": True, "help_option_names": []},
+    add_help_option=False,
+)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def dashboard(arguments: tuple[str, ...]) -> None:
+    """Show the runs of a Redis as a page, and as metrics: bpefleet dashboard --redis URL."""
+    # A program of its own, like the worker: it needs nothing of the producer.
+    command = [sys.executable, "-m", "bpefleet.dashboard", *arguments]
+    os.execv(sys.executable, command)  # noqa: S606  no shell is wanted
+
+
+@click.command(name="rq-dashboard", epilog=EXIT_CODES)
+@click.option(
+    "--redis",
+    metavar="URL",
+    envvar="BPEFLEET_REDIS",
+    show_envvar=True,
+    required=True,
+    help="The Redis to show.",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=9181,
+    show_default=True,
+    help="0 for any that is free.",
+)
+def rq_dashboard(*, redis: str, host: str, port: int) -> None:
+    """Look at the queue with rq-dashboard: jobs, workers, results. It changes nothing.
+
+    Needs pip install 'bpefleet[rq-dashboard]'.
+    """
+    from bpefleet.producer.rq_dashboard import serve  # noqa: PLC0415  --help stays quick
+
+    serve(redis, host, port)
+
+
+COMMANDS: Final = (
+    resume,
+    retry,
+    merge,
+    status,
+    failed,
+    profile,
+    report,
+    cancel,
+    dashboard,
+    rq_dashboard,
+    keygen,
+    acl,
+)

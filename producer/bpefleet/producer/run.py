@@ -140,10 +140,12 @@ def _with_fleet(this: Session, fleet: Fleet, begun: float) -> dict[str, Any]:
         stages = {"plan": stage(begun)}
         start = time.perf_counter()
         with this.stop.on_signals():
-            failed = count_there(this, fleet)
+            try:
+                failed = count_there(this, fleet)
+            finally:  # from here on nobody else posts, of an error's end neither
+                if this.resources.redis is not None:
+                    this.watch.mirror = mirror(fleet.url)
         this.ledger.settle()
-        if this.resources.redis is not None:
-            this.watch.mirror = mirror(fleet.url)  # from here on nobody else posts
         missing = all_counted(this, failed)
         stages["count"] = stage(start) | {"worker_seconds": this.ledger.totals.seconds}
         this.watch.start_merging(this.ledger)

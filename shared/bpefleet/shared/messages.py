@@ -8,6 +8,7 @@ in its completion `Event`. Reading is strict: anything missing, unknown or of an
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
+from functools import cache
 from types import UnionType
 from typing import Any, Self, get_args, get_origin, get_type_hints
 
@@ -33,11 +34,16 @@ class Message:
         """
         if not isinstance(data, dict):
             raise MessageError(f"{cls.__name__}: expected an object, got {type(data).__name__}")
-        hints = get_type_hints(cls)
+        hints = _hints(cls)  # type: ignore[arg-type]  # a class is hashable
         names = [field.name for field in fields(cls)]
         if odd := sorted(set(names) ^ set(map(str, data))):
             raise MessageError(f"{cls.__name__}: missing or unknown fields: {', '.join(odd)}")
         return cls(**{n: _read(f"{cls.__name__}.{n}", hints[n], data[n]) for n in names})
+
+
+@cache  # a course of a run is read each second: six hundred messages
+def _hints(cls: type[Message]) -> dict[str, Any]:
+    return get_type_hints(cls)
 
 
 def _read(where: str, expected: Any, value: object) -> Any:

@@ -1,0 +1,88 @@
+"""`python -m bpefleet.dashboard`: the command line of the dashboard."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from bpefleet.shared.errors import BpefleetError, UsageError
+from bpefleet.shared.text import printable
+
+_EXTRA: Final = ("starlette", "uvicorn", "prometheus_client")
+
+
+@click.command(
+    "bpefleet dashboard",
+    help="Show the runs of a Redis as a page, and as metrics for Prometheus under /metrics.",
+    epilog=(
+        "The address to open is printed on stderr. It holds a token, new at each start, without "
+        "which the page shows runs and changes nothing. On another address than this machine's "
+        "own, or with --allow-host, reading takes the token, too: in the page's address, or as "
+        "`Authorization: Bearer TOKEN` for Prometheus. There is no TLS here: put a proxy before "
+        "it, or use an SSH tunnel. What is asked on the page is logged on stderr."
+    ),
+    context_settings={"max_content_width": 100, "help_option_names": ["-h", "--help"]},
+)
+@click.option(
+    "--redis",
+    required=True,
+    envvar="BPEFLEET_REDIS",
+    show_envvar=True,
+    metavar="URL",
+    help="The Redis whose runs to show. A password is safer in the environment variable.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8787,
+    show_default=True,
+    help="0 for any that is free.",
+)
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Listen there."
+)
+@click.option(
+    "--allow-host",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="A host name that the page may be asked for by, such as a proxy's. Repeat for several.",
+)
+@click.option(
+    "--key-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    envvar="BPEFLEET_KEY_FILE",
+    show_envvar=True,
+    help="The fleet's shared key. A producer that has one follows no request without it.",
+)
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    envvar="BPEFLEET_TOKEN_FILE",
+    show_envvar=True,
+    help="Take the token from a file instead of a new one at each start.",
+)
+def main(**options: Any) -> None:
+    """Parse the options and serve."""
+    try:
+        if missing := [name for name in _EXTRA if find_spec(name) is None]:
+            raise UsageError(
+                f"the dashboard needs {', '.join(missing)}",
+                hint="pip install 'bpefleet[dashboard]'",
+            )
+        from bpefleet.dashboard.serve import Settings, serve  # noqa: PLC0415  it needs the extra
+
+        serve(Settings(**options))
+    except BpefleetError as error:
+        click.echo(f"error: {printable(str(error))}", err=True)
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""Who may read and who may act: the token, and the hosts and origins that are ours.
+
+A page of another site can send requests to a loopback address, and by a name that it rebinds to
+one it could read the answers. So a request must name its host by an address or by a name that was
+allowed, must come from no other origin, and to change anything must carry the token. Once the page
+can be reached from other machines, reading takes the token too.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_BEARER: Final = "bearer "
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The rules of one dashboard.
+
+    Attributes:
+        token: Lets its bearer act.
+        bind: The address that is listened on.
+        names: Host names that are ours, beside `localhost`.
+    """
+
+    token: str = field(repr=False)
+    bind: str
+    names: frozenset[str] = frozenset()
+
+    @property
+    def is_private(self) -> bool:
+        """Whether only this machine can reach the page."""
+        return _is_loopback(self.bind) and not self.names
+
+    def may_act(self, headers: Mapping[str, str]) -> bool:
+        """Whether a request carries the token."""
+        given = headers.get("authorization", "")
+        if given[: len(_BEARER)].lower() != _BEARER:
+            return False
+        return hmac.compare_digest(given[len(_BEARER) :].strip().encode(), self.token.encode())
+
+    def may_read(self, headers: Mapping[str, str]) -> bool:
+        """Whether a request may see runs."""
+        return self.is_private or self.may_act(headers)
+
+    def knows_host(self, host: str) -> bool:
+        """Whether the value of a `Host` header is ours; the port is the browser's affair."""
+        name = _hostname(f"//{host}")
+        if name == "localhost" or name in self.names:
+            return True
+        return _is_loopback(name) if _is_loopback(self.bind) else _is_address(name)
+
+    @staticmethod
+    def knows_origin(origin: str, host: str) -> bool:
+        """Whether the value of an `Origin` header is the page of that very host."""
+        return origin in (f"http://{host}", f"https://{host}")
+
+
+def _hostname(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    return (parts.hostname or "") if parts.netloc and "@" not in parts.netloc else ""
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_loopback(name: str) -> bool:
+    return name == "localhost" or (_is_address(name) and ipaddress.ip_address(name).is_loopback)

@@ -1,0 +1,94 @@
+"""Asks a run to count failed chunks again, or to stop, and leaves a line about it in the log."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from bpefleet.shared.keys import CONTROL_TTL, control_key
+from bpefleet.shared.messages import Message, MessageError
+from bpefleet.shared.request import CANCEL, RETRY, make_request, sign_request
+from bpefleet.shared.text import printable
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+    from bpefleet.shared.signing import Signer
+    from bpefleet.shared.status import Snapshot
+
+LARGEST_BODY: Final = 64 << 10
+
+_audit: Final = logging.getLogger("bpefleet.dashboard.audit")
+
+
+class RefusedError(Exception):
+    """A request that makes no sense now; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish(Message):
+    """The body of a request: for a retry the chunks, none for all that failed."""
+
+    chunks: tuple[int, ...] = ()
+
+
+def read_wish(body: bytes) -> Wish:
+    """Read a request's body.
+
+    Raises:
+        MessageError: It is none.
+    """
+    try:
+        return Wish.from_json(orjson.loads(body))
+    except orjson.JSONDecodeError as error:
+        raise MessageError(f"no JSON: {error}") from error
+
+
+async def ask(
+    redis: Redis, signer: Signer, now: Snapshot, action: str, chunks: tuple[int, ...], *, by: str
+) -> str:
+    """Leave a request to the producer of a run.
+
+    Args:
+        redis: Where the producer looks.
+        signer: Has the fleet's key.
+        now: The run.
+        action: `retry` or `cancel`.
+        chunks: For a retry, the failed chunks; empty for all.
+        by: Who asks.
+
+    Returns:
+        What was done, in words.
+
+    Raises:
+        RefusedError: No process is at the run to hear of it, or none of these chunks failed.
+    """
+    if not now.producer:
+        raise RefusedError(f"no process is at the run: bpefleet resume {now.directory}")
+    if action == RETRY:
+        _check_chunks(now, chunks)
+    request = make_request(action, chunks if action == RETRY else (), by)
+    async with redis.pipeline() as pipeline:
+        pipeline.rpush(control_key(now.run), sign_request(signer, now.run, request))
+        pipeline.expire(control_key(now.run), CONTROL_TTL)
+        await pipeline.execute()
+    what = "all failed chunks" if not chunks else f"chunks {', '.join(map(str, chunks))}"
+    audit(by, f"{action} {now.run}" + (f", {what}" if action == RETRY else ""), "asked")
+    return "asked to stop" if action == CANCEL else f"asked to count {what} again"
+
+
+def audit(by: str, what: str, outcome: str) -> None:
+    """Record who asked for what, and what came of it; as one line, whatever the texts hold."""
+    line = f"{by}: {what}: {outcome}".replace("\n", r"\n")
+    _audit.info("%s", printable(line))
+
+
+def _check_chunks(now: Snapshot, chunks: tuple[int, ...]) -> None:
+    failed = {failure.chunk for failure in now.failed}
+    if not failed:
+        raise RefusedError("no chunk has failed")
+    if odd := sorted(set(chunks) - failed):
+        raise RefusedError(f"not failed: {', '.join(map(str, odd[:10]))}")

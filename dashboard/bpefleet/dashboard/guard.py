@@ -1,0 +1,58 @@
+"""In front of everything: refuses foreign hosts and origins, and tells browsers to be strict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from bpefleet.dashboard.access import Access
+
+_HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+    "X-Content-Type-Options": "nosniff",
+    # The address that the page is opened by holds the token.
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+_OWN_SITE: Final = ("same-origin", "none")
+
+
+class Guard:
+    """ASGI middleware."""
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def strictly(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_HEADERS)
+            await send(message)
+
+        refusal = self._refusal(Headers(scope=scope), scope["method"])
+        await (refusal or self._app)(scope, receive, strictly)
+
+    def _refusal(self, headers: Headers, method: str) -> PlainTextResponse | None:
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if len(headers.getlist("host")) != 1 or not self._access.knows_host(host):
+            return PlainTextResponse("this host is not served; see --allow-host\n", 421)
+        if origin is not None and not self._access.knows_origin(origin, host):
+            return PlainTextResponse("requests of other origins are refused\n", 403)
+        if method == "POST" and headers.get("sec-fetch-site", "none") not in _OWN_SITE:
+            return PlainTextResponse("requests of other sites are refused\n", 403)
+        return None

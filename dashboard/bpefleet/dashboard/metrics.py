@@ -1,0 +1,169 @@
+"""Tells Prometheus of the runs.
+
+Names and units follow its conventions: base units, `_total` on what only grows within a session
+of a run. A run that is resumed begins its counters anew, which `rate()` allows for.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate, islice
+from typing import TYPE_CHECKING, Final
+
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+)
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector, CollectorRegistry
+
+from bpefleet.shared.status import BOUNDS, COUNT, DONE, MERGE, PLANNED, STOPPED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from prometheus_client.metrics_core import Metric
+
+    from bpefleet.dashboard.poller import Poller
+    from bpefleet.dashboard.view import View
+    from bpefleet.shared.status import Snapshot, Timing
+
+_STAGES: Final = (PLANNED, COUNT, MERGE, DONE, STOPPED)
+_MOST_RUNS: Final = 50
+"""The latest runs that are told of: each is some hundred series."""
+
+_MOST_KINDS: Final = 50
+"""Kinds of failures of a run: their names come from workers."""
+
+_GAUGES: Final[dict[str, tuple[str, Callable[[Snapshot], float | None]]]] = {
+    "bpefleet_corpus_bytes": ("Bytes of the corpus.", lambda now: now.bytes),
+    "bpefleet_unique_pretokens": (
+        "Different pre-tokens so far; absent when no process is at the run.",
+        lambda now: now.unique or None,
+    ),
+    "bpefleet_workers": ("Workers that serve the queue.", lambda now: now.workers),
+    "bpefleet_throughput_bytes_per_second": (
+        "Bytes counted per second, over the last half minute or less.",
+        lambda now: now.rate,
+    ),
+    "bpefleet_eta_seconds": (
+        "Seconds until all is counted at that rate; absent if there is no telling.",
+        lambda now: now.eta,
+    ),
+    "bpefleet_merges": ("Merges to be made.", lambda now: now.merges),
+    "bpefleet_holding": (
+        "Whether the run waits for failed chunks to be retried.",
+        lambda now: float(now.holding),
+    ),
+    "bpefleet_producer_present": (
+        "Whether a process was at the run when it was last heard of.",
+        lambda now: float(bool(now.producer)),
+    ),
+    "bpefleet_heard_timestamp_seconds": (
+        "When the run was last heard of, by its producer's clock.",
+        lambda now: now.updated,
+    ),
+    "bpefleet_redis_memory_bytes": (
+        "Memory that the run's Redis uses; absent if unknown.",
+        lambda now: now.redis_memory or None,
+    ),
+}
+_COUNTERS: Final[dict[str, tuple[str, Callable[[Snapshot], float]]]] = {
+    "bpefleet_bytes": ("Bytes of text counted.", lambda now: now.bytes_counted),
+    "bpefleet_merges_made": ("Merges made.", lambda now: now.merges_made),
+    "bpefleet_retries": (
+        "Attempts that were followed by another, in this session.",
+        lambda now: now.retries,
+    ),
+}
+
+
+class RunsCollector(Collector):
+    """Turns views into metrics at each scrape."""
+
+    def __init__(self, views: Mapping[str, View], *, redis_answers: bool) -> None:
+        self._views = list(islice(views.values(), _MOST_RUNS))
+        self._redis_answers = redis_answers
+
+    def collect(self) -> Iterable[Metric]:
+        """All families, those without a run too: rules can rely on the names."""
+        yield GaugeMetricFamily(
+            "bpefleet_redis_up", "Whether Redis answers the dashboard.", float(self._redis_answers)
+        )
+        for name, (text, value) in _GAUGES.items():
+            gauge = GaugeMetricFamily(name, text, labels=["run"])
+            for now in self._snapshots():
+                if (number := value(now)) is not None:
+                    gauge.add_metric([now.run], number)
+            yield gauge
+        for name, (text, count) in _COUNTERS.items():
+            counter = CounterMetricFamily(name, text, labels=["run"])
+            for now in self._snapshots():
+                counter.add_metric([now.run], count(now))
+            yield counter
+        yield self._chunks()
+        yield self._stages()
+        yield self._failures()
+        yield self._timings()
+
+    def _snapshots(self) -> Iterable[Snapshot]:
+        return (view.snapshot for view in self._views)
+
+    def _chunks(self) -> Metric:
+        chunks = GaugeMetricFamily("bpefleet_chunks", "Chunks by state.", labels=["run", "state"])
+        for now in self._snapshots():
+            states = {
+                "counted": now.counted,
+                "running": len(now.running),
+                "queued": now.queued,
+                "waiting": now.waiting,
+                "failed": len(now.failed),
+            }
+            for state, number in states.items():
+                chunks.add_metric([now.run, state], number)
+        return chunks
+
+    def _stages(self) -> Metric:
+        stages = GaugeMetricFamily(
+            "bpefleet_run_stage", "1 for the stage that the run is in.", labels=["run", "stage"]
+        )
+        for now in self._snapshots():
+            for stage in _STAGES:
+                stages.add_metric([now.run, stage], float(stage == now.stage))
+        return stages
+
+    def _failures(self) -> Metric:
+        failures = CounterMetricFamily(
+            "bpefleet_failures",
+            "Attempts that failed in this session, by kind of error.",
+            labels=["run", "kind"],
+        )
+        for view in self._views:
+            for kind in view.parts.get("failures", ())[:_MOST_KINDS]:
+                failures.add_metric([view.snapshot.run, kind["kind"]], kind["count"])
+        return failures
+
+    def _timings(self) -> Metric:
+        timings = HistogramMetricFamily(
+            "bpefleet_stage_seconds",
+            "How long a stage of counting a chunk took, in this session.",
+            labels=["run", "stage"],
+        )
+        for view in self._views:
+            for timing in view.detail.timings if view.detail else ():
+                labels = [view.snapshot.run, timing.stage]
+                timings.add_metric(labels, _cumulative(timing), timing.seconds)
+        return timings
+
+
+def _cumulative(timing: Timing) -> list[tuple[str, float]]:
+    within = accumulate(timing.buckets)
+    return [*zip(map(str, BOUNDS), within, strict=True), ("+Inf", timing.count)]
+
+
+def exposition(poller: Poller, accept: str) -> tuple[bytes, str]:
+    """The metrics in the format that the scraper prefers, and its content type."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(RunsCollector(poller.views, redis_answers=not poller.problem))
+    encode, content_type = choose_encoder(accept)
+    return encode(registry), content_type

@@ -1,0 +1,107 @@
+"""What is shown of a run: its snapshot and detail, read with mistrust and made to agree."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import orjson
+
+from bpefleet.shared.messages import MessageError
+from bpefleet.shared.status import COUNT, DONE, MERGE, STATES, Detail, Snapshot
+from bpefleet.shared.text import printable
+
+RUN_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,100}")
+_STRETCH: Final = re.compile(r"(.)\1*", re.DOTALL)
+_APART: Final = ("failed", "running")
+
+Parts = dict[str, Any]
+"""What a page is sent, in parts of which only those that changed are sent again."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A run as it is shown.
+
+    Attributes:
+        snapshot: The run at a glance.
+        detail: The rest, agreeing with the snapshot; None if it was not asked for or is not there.
+        head: The snapshot without its lists, for a page that lists runs.
+        parts: All of it, for the run's own page.
+    """
+
+    snapshot: Snapshot
+    detail: Detail | None
+    head: Parts = field(init=False, repr=False)
+    parts: Parts = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        data = _shown(self.snapshot.to_json())
+        lists = {name: data.pop(name) for name in _APART}
+        data |= {name: len(lists[name]) for name in _APART}
+        object.__setattr__(self, "head", data)
+        object.__setattr__(self, "parts", {"head": data, **lists, **_detail_parts(self.detail)})
+
+
+def read_view(run: str, snapshot: bytes, detail: bytes | None) -> View:
+    """Read what a producer wrote.
+
+    Raises:
+        MessageError: It is something else, or another run's.
+    """
+    now = Snapshot.from_json(_parse(snapshot))
+    if now.run != run:
+        raise MessageError("the status names another run")
+    more = Detail.from_json(_parse(detail)) if detail else None
+    if more is not None and (more.run != run or len(more.states) != now.chunks):
+        raise MessageError("the detail is not that of the run")
+    return View(now, more and agreed(now, more))
+
+
+def agreed(now: Snapshot, detail: Detail) -> Detail:
+    """The detail as of a snapshot that may be newer: a producer posts none once it has counted."""
+    if now.stage == COUNT:
+        return detail
+    idle = tuple(replace(w, chunk=None, doing="", since=0.0) for w in detail.workers)
+    return replace(detail, states=_states_after(now, detail.states), workers=idle)
+
+
+def _states_after(now: Snapshot, states: str) -> str:
+    counted, waiting, running, queued, _ = (
+        STATES[name] for name in ("counted", "waiting", "running", "queued", "failed")
+    )
+    if now.counted == now.chunks:
+        return counted * now.chunks
+    if now.stage in (MERGE, DONE):  # without what may be missing
+        return re.sub(f"[{waiting}{running}{queued}]", counted, states)
+    finished = states.count(counted) + states.count(running) == now.counted
+    return states.replace(running, counted if finished else waiting).replace(queued, waiting)
+
+
+def _detail_parts(detail: Detail | None) -> Parts:
+    if detail is None:
+        return {}
+    data = detail.to_json()
+    return {
+        # A hundred thousand chunks are a few hundred stretches.
+        "states": "".join(f"{m[1]}{len(m[0])}" for m in _STRETCH.finditer(detail.states)),
+        "series": [[s.time, s.bytes, s.unique, s.redis_memory] for s in detail.series],
+        **{name: _shown(data[name]) for name in ("workers", "timings", "failures")},
+    }
+
+
+def _parse(data: bytes) -> Any:
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise MessageError(f"no JSON: {error}") from error
+
+
+def _shown(data: Any) -> Any:
+    """JSON-able data with every text safe to show."""
+    if isinstance(data, str):
+        return printable(data)
+    if isinstance(data, dict):
+        return {name: _shown(value) for name, value in data.items()}
+    return [_shown(value) for value in data] if isinstance(data, list | tuple) else data

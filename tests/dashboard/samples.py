@@ -1,0 +1,81 @@
+"""Snapshots and details by hand."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from bpefleet.shared.keys import RUNS, detail_key, status_key
+from bpefleet.shared.status import (
+    BOUNDS,
+    Detail,
+    Failure,
+    FailureCount,
+    Running,
+    Sample,
+    Snapshot,
+    Timing,
+    WorkerView,
+)
+
+if TYPE_CHECKING:
+    from redis import Redis
+
+RUN = "sample"
+
+
+def sample_snapshot(chunks: int = 10, **changes: Any) -> Snapshot:
+    """A run that counts: six tenths are counted, one chunk runs, one failed."""
+    counted = chunks * 6 // 10
+    snapshot = Snapshot(
+        run=RUN,
+        directory="/data/run",
+        producer="process 7 on host",
+        stage="count",
+        updated=time.time(),
+        chunks=chunks,
+        counted=counted,
+        running=(Running(counted, "a.txt [6.0-7.0 MiB]", "host-1"),),
+        queued=1,
+        waiting=chunks - counted - 3,
+        failed=(Failure(counted + 1, "b.txt", 4, "host-2", "OSError", "cannot be read"),),
+        bytes=chunks * 1000,
+        bytes_counted=counted * 1000,
+        unique=4321,
+        retries=3,
+        workers=2,
+        rate=1000.0,
+        eta=4.0,
+        merges=344,
+        merges_made=0,
+        holding=False,
+        started=time.time() - 60,
+        redis_memory=2_000_000,
+    )
+    return replace(snapshot, **changes)
+
+
+def sample_detail(chunks: int = 10, **changes: Any) -> Detail:
+    """What belongs to it."""
+    counted, now = chunks * 6 // 10, time.time()
+    buckets = (0, 2, 0, 0, 1, *(0 for _ in BOUNDS[5:]))
+    detail = Detail(
+        run=RUN,
+        states="c" * counted + "rfq" + "w" * (chunks - counted - 3),
+        series=tuple(Sample(now - 60 + i, i * 100, i * 70, 2_000_000) for i in range(60)),
+        workers=(WorkerView("host-1", "host", 8, now, counted, "count", now, 6, 6000, 6.0, 3),),
+        timings=(Timing("scan", 4, 400.5, buckets),),
+        failures=(FailureCount("OSError", 4),),
+    )
+    return replace(detail, **changes)
+
+
+def post(connection: Redis, snapshot: Snapshot, detail: Detail | None = None) -> None:
+    """Put them where producers do."""
+    connection.set(status_key(snapshot.run), orjson.dumps(snapshot.to_json()))
+    if detail is not None:
+        connection.set(detail_key(snapshot.run), orjson.dumps(detail.to_json()))
+    connection.zadd(RUNS, {snapshot.run: snapshot.updated})

@@ -1,0 +1,186 @@
+"""Who is answered, and who may change anything."""
+
+from __future__ import annotations
+
+import stat
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from bpefleet.dashboard.access import Access
+from bpefleet.shared.errors import ExitCode
+from bpefleet.shared.keys import control_key
+from bpefleet.shared.messages import MessageError
+from bpefleet.shared.request import read_request
+from bpefleet.shared.signing import Signer, make_key, read_key
+from tests.command import bpefleet
+from tests.dashboard.samples import RUN, post, sample_snapshot
+from tests.dashboard.serving import dashboard
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from redis import Redis
+
+    from tests.dashboard.serving import Dashboard
+
+
+LONG = "a-word-that-is-long-enough"
+EVERYWHERE = "0.0.0.0"  # noqa: S104  it is what is to be guarded
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> Path:
+    make_key(tmp_path / "key")
+    return tmp_path / "key"
+
+
+@pytest.fixture
+def board(redis_url: str, connection: Redis, key: Path, tmp_path: Path) -> Iterator[Dashboard]:
+    post(connection, sample_snapshot())
+    with dashboard(redis_url, tmp_path / "log", "--key-file", key) as board:
+        yield board
+
+
+def ask(board: Dashboard, action: str = "retry", **changes: Any) -> httpx.Response:
+    """A request as the page makes it, with changes to its headers."""
+    content = changes.pop("content", '{"chunks":[]}')
+    headers: dict[str, Any] = {
+        **board.bearer,
+        "Origin": board.url,
+        "Content-Type": "application/json",
+    }
+    for name, value in changes.items():
+        headers[name.replace("_", "-")] = value
+    headers = {name: value for name, value in headers.items() if value is not None}
+    return httpx.post(f"{board.url}/runs/{RUN}/{action}", headers=headers, content=content)
+
+
+def test_requests_are_signed_and_leave_a_line_in_the_log(
+    board: Dashboard, connection: Redis, key: Path
+) -> None:
+    assert ask(board, content='{"chunks":[7]}').status_code == 202
+    assert ask(board, "cancel").status_code == 202
+    left: Any = connection.lrange(control_key(RUN), 0, -1)
+    retry, cancel = left
+    request = read_request(read_key(key), RUN, retry)
+    assert (request.action, request.chunks, request.by) == ("retry", (7,), "the page at 127.0.0.1")
+    assert read_request(read_key(key), RUN, cancel).action == "cancel"
+    with pytest.raises(MessageError, match="not signed"):
+        read_request(Signer(b"another"), RUN, retry)
+    assert 0 < connection.ttl(control_key(RUN)) <= 600
+    log = board.log.read_text()
+    assert f"audit: the page at 127.0.0.1: retry {RUN}, chunks 7: asked" in log
+    assert f"audit: the page at 127.0.0.1: cancel {RUN}: asked" in log
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"Authorization": None}, 401),
+        ({"Authorization": "Bearer guess"}, 401),
+        ({"Authorization": b"Bearer \xe9"}, 401),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec_Fetch_Site": "cross-site"}, 403),
+        ({"Host": "evil.example"}, 421),
+        ({"Host": "127.0.0.1.evil.example:8787"}, 421),
+        ({"Host": "localhost@evil.example"}, 421),
+        ({"Content_Type": "text/plain"}, 415),
+        ({"content": "{"}, 400),
+        ({"content": '{"chunks":["7"]}'}, 400),
+        ({"content": '{"chunks":[' + "7," * 40_000 + "7]}"}, 400),
+        ({"content": '{"chunks":[3]}'}, 409),
+    ],
+)
+def test_what_is_not_of_the_page_is_refused(
+    board: Dashboard, connection: Redis, changes: dict[str, Any], code: int
+) -> None:
+    assert ask(board, **changes).status_code == code
+    assert connection.llen(control_key(RUN)) == 0
+
+
+def test_a_run_that_nobody_is_at_cannot_be_asked(board: Dashboard, connection: Redis) -> None:
+    post(connection, sample_snapshot(producer="", stage="stopped"))
+    answer = ask(board)
+    assert (answer.status_code, "bpefleet resume /data/run" in answer.text) == (409, True)
+    assert ask(board, "explode").status_code == 404
+    assert httpx.post(f"{board.url}/runs/other/retry", headers={**board.bearer,
+        "Content-Type": "application/json"}, content="{}").status_code in (400, 404)  # fmt: skip
+
+
+def test_reading_refuses_foreign_hosts_too(board: Dashboard) -> None:
+    for path in ("/", "/events", "/metrics", "/healthz", "/static/page.js"):
+        foreign = httpx.get(board.url + path, headers={"Host": "evil.example"})
+        assert foreign.status_code == 421, path
+    assert httpx.get(f"{board.url}/metrics", headers={"Host": "localhost:9"}).status_code == 200
+
+
+def test_browsers_are_told_to_be_strict(board: Dashboard) -> None:
+    for path in ("/", "/static/page.js", "/nowhere", "/healthz"):
+        headers = httpx.get(board.url + path).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+    page = httpx.get(board.url).text
+    assert "<style" not in page
+    assert " style=" not in page
+    assert page.count("<script") == page.count('<script src="/static/page.js"') == 1
+    assert "//" not in page.replace("<!--", "")
+    for traversal in ("/static/../app.py", "/static/..%2fapp.py", "/static/%2e%2e/app.py"):
+        assert httpx.get(board.url + traversal).status_code == 404
+
+
+def test_elsewhere_than_on_loopback_reading_takes_the_token(redis_url: str, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text(f"{LONG}\n")
+    token.chmod(stat.S_IRUSR | stat.S_IWUSR)
+    options = ("--host", EVERYWHERE, "--allow-host", "dashboard", "--token-file", str(token))
+    with dashboard(redis_url, tmp_path / "log", *options) as board:
+        url = board.url.replace(EVERYWHERE, "127.0.0.1")
+        assert board.token == LONG
+        for path in ("/metrics", "/events"):
+            assert httpx.get(url + path).status_code == 401
+        asked = {**board.bearer, "Host": "dashboard:8787"}
+        assert httpx.get(f"{url}/metrics", headers=asked).status_code == 200
+        assert httpx.get(f"{url}/healthz").text == "ok"
+        assert httpx.get(url, headers={"Host": "evil.example"}).status_code == 421
+
+
+@pytest.mark.parametrize(
+    ("bind", "host", "known"),
+    [
+        ("127.0.0.1", "127.0.0.1:8787", True),
+        ("127.0.0.1", "[::1]:8787", True),
+        ("127.0.0.1", "localhost", True),
+        ("127.0.0.1", "proxy.example", True),
+        ("127.0.0.1", "192.0.2.7", False),
+        ("127.0.0.1", "", False),
+        ("127.0.0.1", "[", False),
+        (EVERYWHERE, "192.0.2.7:8787", True),
+        (EVERYWHERE, "elsewhere.example", False),
+    ],
+)
+def test_hosts_are_known_by_address_or_by_an_allowed_name(
+    bind: str,
+    host: str,
+    known: bool,  # noqa: FBT001  pytest gives it
+) -> None:
+    assert Access("token", bind, frozenset({"proxy.example"})).knows_host(host) is known
+
+
+def test_mistakes_on_the_command_line_are_said(redis_url: str, tmp_path: Path) -> None:
+    open_to_all = tmp_path / "token"
+    open_to_all.write_text(LONG)
+    open_to_all.chmod(0o644)
+    refused = bpefleet("dashboard", "--redis", redis_url, "--token-file", open_to_all)
+    assert (refused.returncode, "can be read by all" in refused.stderr) == (ExitCode.USAGE, True)
+    nowhere = bpefleet("dashboard", "--redis", redis_url, "--host", "192.0.2.1")
+    assert nowhere.returncode == ExitCode.USAGE
+    assert "cannot be listened on" in nowhere.stderr
+    assert bpefleet("dashboard", "--redis", "redis://127.0.0.1:1").returncode == ExitCode.QUEUE
+    assert "Authorization: Bearer TOKEN" in bpefleet("dashboard", "--help").stdout

@@ -1,0 +1,145 @@
+"""What Prometheus reads, and that the rules and the Grafana board ask for nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+import yaml
+from prometheus_client.openmetrics.parser import (
+    text_string_to_metric_families as openmetrics_families,
+)
+from prometheus_client.parser import text_string_to_metric_families
+
+from bpefleet.dashboard.metrics import RunsCollector
+from bpefleet.dashboard.view import View
+from bpefleet.producer.embedded import EmbeddedServer
+from tests.dashboard.samples import RUN, post, sample_detail, sample_snapshot
+from tests.dashboard.serving import dashboard
+from tests.eventually import eventually
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from redis import Redis
+
+    from tests.dashboard.serving import Dashboard
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+NAMES = re.compile(r"\bbpefleet_\w+|\bup\b")
+
+
+@pytest.fixture
+def board(redis_url: str, connection: Redis, tmp_path: Path) -> Iterator[Dashboard]:
+    post(connection, sample_snapshot(), sample_detail())
+    with dashboard(redis_url, tmp_path / "log") as board:
+        yield board
+
+
+def samples(board: Dashboard) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+    text = httpx.get(f"{board.url}/metrics").text
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def test_metrics_are_the_numbers_of_the_run(board: Dashboard) -> None:
+    found = samples(board)
+
+    def of(name: str, **labels: str) -> float:
+        return found[name, frozenset({"run": RUN, **labels}.items())]
+
+    states = {"counted": 6, "running": 1, "queued": 1, "waiting": 1, "failed": 1}
+    assert {state: of("bpefleet_chunks", state=state) for state in states} == states
+    assert of("bpefleet_bytes_total") == 6000
+    assert of("bpefleet_corpus_bytes") == 10_000
+    assert of("bpefleet_retries_total") == 3
+    assert of("bpefleet_failures_total", kind="OSError") == 4
+    assert of("bpefleet_run_stage", stage="count") == 1
+    assert of("bpefleet_run_stage", stage="done") == 0
+    assert of("bpefleet_eta_seconds") == 4
+    # Not cumulative as the producer has them; one of the four took longer than all bounds.
+    within = {"0.005": 0, "0.01": 2, "0.05": 2, "0.1": 3, "300.0": 3, "+Inf": 4}
+    for bound, count in within.items():
+        assert of("bpefleet_stage_seconds_bucket", stage="scan", le=bound) == count
+    assert of("bpefleet_stage_seconds_sum", stage="scan") == 400.5
+    assert of("bpefleet_stage_seconds_count", stage="scan") == 4
+    assert found["bpefleet_redis_up", frozenset()] == 1
+
+
+def test_metrics_are_openmetrics_too_and_escape_labels(board: Dashboard, connection: Redis) -> None:
+    kind = 'Odd"\n# EOF\\'
+    failures = [{"kind": kind, "count": 1}]
+    detail = json.loads(connection.get(f"bpefleet:detail:{RUN}") or b"")
+    connection.set(f"bpefleet:detail:{RUN}", json.dumps({**detail, "failures": failures}))
+    accept = {"Accept": "application/openmetrics-text; version=1.0.0"}
+    answer = httpx.get(f"{board.url}/metrics", headers=accept)
+    assert answer.headers["content-type"].startswith("application/openmetrics-text")
+    parsed = openmetrics_families(answer.text)  # type: ignore[no-untyped-call]
+    families = {family.name: family for family in parsed}
+    (sample,) = families["bpefleet_failures"].samples
+    assert sample.labels["kind"] == kind
+
+
+def test_a_redis_that_is_gone_is_said(tmp_path: Path) -> None:
+    with EmbeddedServer() as server, dashboard(server.url, tmp_path / "log") as board:
+        assert httpx.get(f"{board.url}/healthz").status_code == 200
+        server.__exit__(None, None, None)
+        health = eventually(lambda: _unhealthy(board), 20)
+        assert health is not None
+        assert health.text == "Redis does not answer; what is shown is old"
+        assert samples(board)["bpefleet_redis_up", frozenset()] == 0
+
+
+def _unhealthy(board: Dashboard) -> httpx.Response | None:
+    answer = httpx.get(f"{board.url}/healthz", timeout=20)
+    return answer if answer.status_code == 503 else None
+
+
+def test_what_is_no_status_is_left_out(board: Dashboard, connection: Redis) -> None:
+    for run, data in (("bad", b"\xff"), ("other", b"{}"), ("<b>", b"{}")):
+        connection.set(f"bpefleet:status:{run}", data)
+        connection.zadd("bpefleet:runs", {run: 2e9})
+    text = httpx.get(f"{board.url}/metrics").text
+    assert set(re.findall(r'run="([^"]*)"', text)) == {RUN}
+
+
+def expressions() -> list[tuple[str, str]]:
+    rules = yaml.safe_load((DEPLOY / "prometheus" / "alerts.yml").read_text())
+    found = [(r["alert"], r["expr"]) for group in rules["groups"] for r in group["rules"]]
+    grafana = json.loads((DEPLOY / "grafana" / "dashboards" / "bpefleet.json").read_text())
+    found += [(p["title"], t["expr"]) for p in grafana["panels"] for t in p["targets"]]
+    return found + [(v["name"], v["query"]["query"])
+                    for v in grafana["templating"]["list"] if v["type"] == "query"]  # fmt: skip
+
+
+@pytest.mark.parametrize(("title", "expression"), expressions())
+def test_rules_and_panels_ask_for_what_there_is(title: str, expression: str) -> None:
+    view = View(sample_snapshot(), sample_detail())
+    there = {
+        sample.name
+        for family in RunsCollector({RUN: view}, redis_answers=True).collect()
+        for sample in family.samples
+    }
+    asked = set(NAMES.findall(expression))
+    assert asked, title
+    assert asked - there - {"up"} == set(), title
+
+
+def test_grafana_and_prometheus_files_belong_together() -> None:
+    board: dict[str, Any] = json.loads(
+        (DEPLOY / "grafana" / "dashboards" / "bpefleet.json").read_text()
+    )
+    ids = [panel["id"] for panel in board["panels"]]
+    assert len(ids) == len(set(ids)) > 8
+    config = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text())
+    assert config["rule_files"] == ["alerts.yml"]
+    assert config["scrape_configs"][0]["job_name"] == "bpefleet"
+    for path in (DEPLOY / "grafana" / "provisioning").rglob("*.yml"):
+        assert yaml.safe_load(path.read_text())["apiVersion"] == 1

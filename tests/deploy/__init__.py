@@ -1,0 +1,1 @@
+"""What is deployed: images, units, manifests, and RQ's own tools."""
