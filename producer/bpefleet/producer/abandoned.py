@@ -8,9 +8,10 @@ worker's last sign of life. So no clock but Redis's own is asked, and clocks may
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from redis.exceptions import LockError
 from rq import worker_registration
@@ -31,6 +32,11 @@ if TYPE_CHECKING:
     from rq import Queue
 
 
+_JOB: Final = re.compile(rb"[\w-]+")
+_EXECUTION: Final = re.compile(rb"[\w-]+:[\w-]+")
+_WORKER: Final = re.compile(rb"rq:worker:[!-~]+")
+
+
 def end_abandoned(connection: Redis) -> None:
     """Fail each job whose worker fell silent `LOST_AFTER` seconds ago; its event says so.
 
@@ -42,6 +48,7 @@ def end_abandoned(connection: Redis) -> None:
         return
     try:
         queue = fleet_queue(connection)
+        _remove_foreign(queue)
         _end_silent(queue)
         for registry in (FinishedJobRegistry, FailedJobRegistry):
             registry(queue=queue, job_class=FleetJob).cleanup()
@@ -50,6 +57,23 @@ def end_abandoned(connection: Redis) -> None:
     finally:
         with suppress(LockError):  # it expired meanwhile
             lock.release()
+
+
+def _remove_foreign(queue: Queue) -> None:
+    """Remove what RQ cannot read from its own lists: no name that RQ or we ever made."""
+    redis = queue.connection
+    running = StartedJobRegistry(queue=queue, job_class=FleetJob).key
+    waiting, workers = queue.intermediate_queue.key, f"rq:workers:{queue.name}"
+    for entry, _ in redis.zscan_iter(running):
+        if not _EXECUTION.fullmatch(entry):
+            redis.zrem(running, entry)
+    entries: Any = redis.lrange(waiting, 0, -1)
+    for entry in entries:
+        if not _JOB.fullmatch(entry):
+            redis.lrem(waiting, 0, entry)
+    for entry in redis.sscan_iter(workers):
+        if not _WORKER.fullmatch(entry):
+            redis.srem(workers, entry)
 
 
 def _end_silent(queue: Queue) -> None:

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.producer.directory import RunDirectory
+from bpefleet.producer.files import create
 from bpefleet.producer.lock import holder
 from bpefleet.producer.report import kept
 from bpefleet.producer.stop import CANCEL
@@ -36,7 +37,7 @@ def cancel(path: Path, redis: str | None) -> str:
         if redis is None:
             return f"no process works on {path}; {kept(directory)}"
         return f"no process works on {path}; {_withdraw(directory, redis)} jobs taken off the queue"
-    (path / CANCEL).touch()
+    create(path / CANCEL).close()
     deadline = time.monotonic() + _PATIENCE
     while holder(path) is not None:
         if time.monotonic() > deadline:

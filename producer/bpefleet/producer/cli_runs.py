@@ -12,6 +12,7 @@ import click
 from bpefleet.producer import cli_options as options_
 from bpefleet.producer.cli_options import EXIT_CODES
 from bpefleet.producer.cli_summary import summarize
+from bpefleet.shared.text import printable
 
 
 @click.command(epilog=EXIT_CODES)
@@ -189,7 +190,7 @@ def cancel(directory: Path, *, redis: str | None) -> None:
     """
     from bpefleet.producer.cancel import cancel as cancel_  # noqa: PLC0415
 
-    click.echo(cancel_(directory, redis))
+    click.echo(printable(cancel_(directory, redis)))
 
 
 @click.command(epilog=EXIT_CODES)
@@ -202,7 +203,7 @@ def keygen(file: Path) -> None:
     from bpefleet.shared.signing import make_key  # noqa: PLC0415  --help stays quick
 
     make_key(file)
-    click.echo(f"{file}: keep it secret; whoever has it can have any file counted")
+    click.echo(f"{printable(str(file))}: keep it secret; whoever has it can have any file counted")
 
 
 @click.command(epilog=EXIT_CODES)

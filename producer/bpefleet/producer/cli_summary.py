@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import click
 import orjson
 
+from bpefleet.shared.text import printable
+
 if TYPE_CHECKING:
     from bpefleet.producer.run import RunResult
 
@@ -20,7 +22,8 @@ def summarize(result: RunResult, *, as_json: bool) -> None:
     totals, stages = result.manifest["totals"], result.manifest["stages"]
     counting = f"counted in {stages['count']['seconds']:.1f} s, " if "count" in stages else ""
     click.echo(
-        f"{result.directory}: {totals['vocab_size']:,} tokens of {totals['bytes']:,} bytes "
+        f"{printable(str(result.directory))}: {totals['vocab_size']:,} tokens of "
+        f"{totals['bytes']:,} bytes "
         f"({totals['pretokens']:,} pre-tokens, {totals['unique_pretokens']:,} unique); "
         f"{counting}merged in {stages['merge']['seconds']:.1f} s"
     )

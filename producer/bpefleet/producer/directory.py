@@ -59,7 +59,7 @@ class RunDirectory:
             missing: list[dict[str, Any]] = orjson.loads((self.path / MANIFEST).read_bytes())[
                 "missing"
             ]
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise OutputError(f"{self.path / MANIFEST} is damaged: {error!r}") from error
         return missing
 
@@ -94,7 +94,7 @@ class RunDirectory:
                     f"{path}: the plan has version {version}, this program reads {PLAN_VERSION}",
                     hint="resume with the version of bpefleet that started the run",
                 )
-            return cls(path, Plan.from_json(data))
+            return cls(path, Plan.from_json(data).checked())
         except FileNotFoundError:
             raise OutputError(f"{path}: no run directory ({PLAN} is missing)") from None
         except OSError as error:

@@ -68,7 +68,7 @@ class Enqueuer:
         withdrawn = []
         for chunk in chunks:
             job = self._job(chunk)
-            if job is None or job.get_status() == JobStatus.QUEUED:
+            if job is None or job.get_status(refresh=False) == JobStatus.QUEUED:
                 withdrawn.append(chunk)
                 if job:
                     job.delete()
@@ -79,7 +79,7 @@ class Enqueuer:
         withdrawn = [
             chunk
             for chunk in range(len(self._plan.chunks))
-            if (job := self._job(chunk)) and job.get_status() == JobStatus.QUEUED
+            if (job := self._job(chunk)) and job.get_status(refresh=False) == JobStatus.QUEUED
         ]
         self.withdraw(withdrawn)
         self.forget_run()
@@ -103,7 +103,7 @@ class Enqueuer:
         )
 
     def _is_under_way(self, job: FleetJob) -> bool:
-        status = job.get_status()
+        status = job.get_status(refresh=False)
         if status != JobStatus.QUEUED:
             return status == JobStatus.STARTED
         # A job whose place in the queue was lost waits for ever.
@@ -119,4 +119,8 @@ class Enqueuer:
             )
         except NoSuchJobError:
             return None
-        return cast("FleetJob", job)
+        job = cast("FleetJob", job)
+        if job.refused:  # written by a stranger: not even its state can be believed
+            self._connection.delete(job.key)
+            return None
+        return job

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from bpefleet.shared.signing import Signer
 
 _MOST: Final = 64
+_SHOWN: Final = 300
+"""Characters of an odd event that people are shown."""
 
 
 class Events:
@@ -46,7 +48,8 @@ class Events:
                 try:
                     events.append(read_event(self._signer, run, chunks, entry, fields))
                 except MessageError as error:
-                    self._warn(f"an event that is not a worker's was left aside: {error}")
+                    why = str(error)[:_SHOWN]
+                    self._warn(f"an event that is not a worker's was left aside: {why}")
                     await self._redis.xdel(self._key, entry)
         return events
 

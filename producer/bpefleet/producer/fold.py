@@ -24,6 +24,7 @@ from bpefleet.producer.chunks import RETRIES, Chunks
 from bpefleet.producer.detail import Gathering
 from bpefleet.producer.events import Events
 from bpefleet.producer.hiccups import Hiccups
+from bpefleet.producer.ledger import demand_plausible
 from bpefleet.producer.requests import Requests
 from bpefleet.producer.sweep import Sweep
 from bpefleet.shared.keys import LARGEST_PAYLOAD, payload_prefix
@@ -198,6 +199,9 @@ class Aggregator:
     def _check_and_add(self, chunk: int, counted: Counted, payload: bytes) -> None:
         if hashlib.sha256(payload).hexdigest() != counted.sha256:
             raise PayloadError("the SHA-256 differs")
+        if counted.bytes_read != self._plan.chunk_bytes(chunk):
+            raise PayloadError("it is of another number of bytes")
+        demand_plausible(counted, payload)
         self._ledger.add(chunk, counted, payload)
 
     async def _failed(self, chunk: int, failure: Failed, event: str = "") -> None:

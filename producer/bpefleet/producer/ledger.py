@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from bpefleet.kernel import Counts, PayloadError
+from bpefleet.kernel import Counts, KernelError, PayloadError
 from bpefleet.producer.files import remove_all, remove_temporary, write_atomically
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.messages import Counted, Message, MessageError
@@ -26,10 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+
 FOLDED: Final = "folded.counts"
 PARTS: Final = "part-*.counts"
 COMPACT_AT: Final = 64
 """Parts that are folded into one file."""
+_MOST: Final = 1 << 50
+"""Bytes, or seconds, that no chunk and no process has."""
 FEW_PARTS: Final = 4
 """Parts that are read again sooner than they are written as one."""
 
@@ -104,7 +107,7 @@ class Ledger:
         remove_temporary(folder)
         if (folder / FOLDED).exists():
             self._open(folder / FOLDED, self._read_folded, mend)
-        for part in sorted(folder.glob(PARTS)):
+        for part in _parts_in(folder):
             if _chunk_of(part) in self.chunks:
                 part.unlink()
             else:
@@ -125,9 +128,9 @@ class Ledger:
         write_atomically(part, orjson.dumps(counted.to_json()), b"\n", payload)
         try:
             self.counts.fold_payload(payload, self._digest)
-        except PayloadError:
+        except KernelError as error:
             part.unlink()
-            raise
+            raise PayloadError(str(error)) from error
         self._note(chunk, counted, part)
         if len(self._parts) >= COMPACT_AT:
             self.compact()
@@ -174,7 +177,7 @@ class Ledger:
     def _read_folded(self, path: Path) -> None:
         with _explained(path):
             facts, payload = _split(path)
-            chunks, totals = set(facts["chunks"]), Totals.from_json(facts["totals"])
+            chunks, totals = _chunks(facts), Totals.from_json(facts["totals"])
             self.counts.fold_payload(payload, self._digest)
             self.chunks, self.totals = chunks, totals
 
@@ -191,6 +194,22 @@ class Ledger:
         self._parts.append(part)
 
 
+def demand_plausible(counted: Counted, payload: bytes) -> None:
+    """Refuse what no count of a chunk can say, before its numbers spoil the sums.
+
+    Raises:
+        PayloadError: It does not fit its payload, or numbers are out of all bounds.
+    """
+    info, read = Counts.payload_info(payload), counted.bytes_read
+    fits = (counted.pretokens, counted.unique) == (info.pretokens, info.unique)
+    bounded = 0 <= counted.seconds < _MOST and 0 <= counted.peak_rss < _MOST
+    bounded = bounded and max(read, info.pretokens) < _MOST
+    if not (
+        fits and bounded and all(0 <= n <= read for n in (counted.replaced, counted.unmatched))
+    ):
+        raise PayloadError("its totals cannot be true")
+
+
 def read_index(folder: Path) -> tuple[set[int], Totals]:
     """Which chunks are folded, and their sums, without reading the counts themselves.
 
@@ -201,15 +220,25 @@ def read_index(folder: Path) -> tuple[set[int], Totals]:
     totals = Totals()
     if (folder / FOLDED).exists():
         with _facts(folder / FOLDED) as facts:
-            chunks.update(facts["chunks"])
+            chunks.update(_chunks(facts))
             totals = Totals.from_json(facts["totals"])
-    for part in sorted(folder.glob(PARTS)):
+    for part in _parts_in(folder):
         # A run that goes may have compacted it just now.
         if (chunk := _chunk_of(part)) not in chunks and part.exists():
             with _facts(part) as facts:
                 totals = totals.plus(Counted.from_json(facts))
                 chunks.add(chunk)
     return chunks, totals
+
+
+def _parts_in(folder: Path) -> list[Path]:
+    return sorted(part for part in folder.glob(PARTS) if part.stem[len("part-") :].isdecimal())
+
+
+def _chunks(facts: dict[str, Any]) -> set[int]:
+    if odd := [chunk for chunk in facts["chunks"] if type(chunk) is not int]:
+        raise ValueError(f"{odd[0]!r} is no chunk")
+    return set(facts["chunks"])
 
 
 def _chunk_of(part: Path) -> int:
@@ -235,7 +264,7 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise OutputError(f"{path} cannot be read: {error.strerror}") from error
-    except (PayloadError, MessageError, ValueError, KeyError, TypeError) as error:
+    except (KernelError, MessageError, ValueError, KeyError, TypeError) as error:
         raise DamagedError(
             f"{path} is damaged: {error}", hint="resume the run: it is counted again"
         ) from error

@@ -26,9 +26,12 @@ def locked(directory: Path) -> Iterator[None]:
     Raises:
         OutputError: Another process holds it; the text says which.
     """
-    descriptor = os.open(
-        directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
-    )
+    try:
+        descriptor = os.open(
+            directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+        )
+    except OSError as error:  # a planted link, or no right to write
+        raise OutputError(f"{directory / LOCK}: {error.strerror}") from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -67,6 +70,6 @@ def holder(directory: Path) -> str | None:
 def _holder(descriptor: int) -> str:
     try:
         host, pid = orjson.loads(os.pread(descriptor, 4096, 0))
-    except (OSError, ValueError):  # it was just taken
+    except (OSError, ValueError, TypeError):  # it was just taken
         return "another process"
     return f"process {pid} on {host}"

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 from bpefleet.kernel import FORMAT_VERSION
 from bpefleet.kernel.segments import engine
 from bpefleet.producer.options import Options
 from bpefleet.producer.sources import SourceFile
 from bpefleet.shared.errors import SourceChangedError, SourceError
-from bpefleet.shared.messages import CountSpec, Failed, Message, Segment
+from bpefleet.shared.messages import CountSpec, Failed, Message, MessageError, Segment
 from bpefleet.shared.patterns import counting_digest, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PLAN_VERSION: Final = 2
+_RUN: Final = re.compile(r"[A-Za-z0-9_-]+")
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,27 @@ class Plan(Message):
             digest=digest.hex(),
             engine=runs_on,
         )
+
+    def checked(self) -> Self:
+        """This plan, if it hangs together.
+
+        Raises:
+            MessageError: It does not.
+            UsageError: Its options make no sense.
+        """
+        self.options.checked()
+        if not (_RUN.fullmatch(self.run) and _DIGEST.fullmatch(self.digest)):
+            raise MessageError("Plan: odd run or digest")
+        for chunk in self.chunks:
+            if not chunk or not all(self._holds(segment) for segment in chunk):
+                raise MessageError("Plan.chunks: a chunk is empty or lies outside the files")
+        return self
+
+    def _holds(self, segment: tuple[int, ...]) -> bool:
+        if len(segment) != 3:  # noqa: PLR2004  file, start, end
+            return False
+        index, start, end = segment
+        return 0 <= index < len(self.files) and 0 <= start < end <= self.files[index].size
 
     @property
     def total_bytes(self) -> int:

@@ -21,7 +21,8 @@ def failures(directory: RunDirectory, counted: set[int]) -> list[Failure]:
     """
     found = []
     for chunk, attempts in sorted(read_attempts(directory.path).items()):
-        if chunk not in counted and attempts[-1].final:
+        known = 0 <= chunk < len(directory.plan.chunks)
+        if known and chunk not in counted and attempts[-1].final:
             found.append(_failure(directory, attempts))
     return found
 

@@ -19,7 +19,7 @@ from bpefleet.producer.watch import SNAPSHOT
 from bpefleet.shared.errors import QueueError, UsageError
 from bpefleet.shared.messages import MessageError
 from bpefleet.shared.status import COUNT, MERGE, Snapshot
-from bpefleet.shared.text import printable
+from bpefleet.shared.text import line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from bpefleet.producer.attempts import Attempt
 
 _SHOWN = 10
+_LONGEST = 1e9
+"""Seconds that are shown at the most: 30 years, well within what dates can hold."""
 
 
 def show(run: str, redis: str | None, *, as_json: bool, watch: bool) -> None:
@@ -43,7 +45,7 @@ def show(run: str, redis: str | None, *, as_json: bool, watch: bool) -> None:
         else:
             if watch:
                 click.clear()
-            click.echo("\n".join(lines(snapshot)))
+            click.echo("\n".join(map(line, lines(snapshot))))
         if not (watch and snapshot.producer):
             return
         time.sleep(1)
@@ -63,15 +65,22 @@ def find(run: str, redis: str | None) -> Snapshot:
         raise UsageError(
             f"{run}: no such directory", hint="a run's id needs the Redis it uses: --redis URL"
         )
+    from redis.exceptions import RedisError  # noqa: PLC0415  slow to import
+
     from bpefleet.shared.connect import check, connect  # noqa: PLC0415  slow to import
     from bpefleet.shared.keys import status_key  # noqa: PLC0415
 
     check(redis)
-    with connect(redis) as connection:
-        data: Any = connection.get(status_key(run))
-    if data is None:
-        raise QueueError(f"no run {run} is under way there")
-    return Snapshot.from_json(orjson.loads(data))
+    try:
+        with connect(redis) as connection:
+            data: Any = connection.get(status_key(run))
+        if data is None:
+            raise QueueError(f"no run {run} is under way there")
+        return Snapshot.from_json(orjson.loads(data))
+    except (RedisError, orjson.JSONDecodeError, MessageError) as error:
+        raise QueueError(
+            f"what that Redis holds of run {run} is no status: {str(error)[:200]}"
+        ) from error
 
 
 def of_directory(directory: RunDirectory) -> Snapshot:
@@ -102,7 +111,8 @@ def lines(now: Snapshot) -> Iterable[str]:
         + (f"; {now.retries} retries" if now.retries else "")
     )
     if now.stage == COUNT:
-        left = f", {timedelta(seconds=round(now.eta))} left" if now.eta is not None else ""
+        eta = None if now.eta is None else max(0.0, min(now.eta, _LONGEST))
+        left = f", {timedelta(seconds=round(eta))} left" if eta is not None else ""
         yield f"  rate     {_size(round(now.rate))}/s{left}; {now.workers} workers"
     if now.stage == MERGE:
         yield f"  merges   {now.merges_made:,} of {now.merges:,}"
@@ -141,7 +151,7 @@ def show_failed(path: Path, *, as_json: bool) -> None:
         )
         more = len(directory.plan.chunks[failure.chunk]) - 3
         places += f" and {more} more" if more > 0 else ""
-        click.echo(f"{failure.chunk}: {places}: {attempts}{where}: {error}")
+        click.echo(line(f"{failure.chunk}: {places}: {attempts}{where}: {error}"))
 
 
 def show_attempts(path: Path, chunk: int, *, as_json: bool) -> None:
@@ -161,17 +171,24 @@ def show_attempts(path: Path, chunk: int, *, as_json: bool) -> None:
     click.echo(f"chunk {chunk}: {printable(directory.plan.describe(chunk))}")
     for number, attempt in enumerate(attempts, 1):
         click.echo(f"attempt {number}: {_told(attempt)}")
-        for line in attempt.traceback.splitlines():
-            click.echo(f"    {printable(line)}")
+        for each in attempt.traceback.splitlines():
+            click.echo(f"    {printable(each)}")
 
 
 def _told(attempt: Attempt) -> str:
-    when = datetime.fromtimestamp(attempt.ended, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    when = _date(attempt.ended)
     took = f" after {attempt.ended - attempt.started:.1f} s" if attempt.started else ""
     peak = f", {attempt.peak_rss / 2**20:.0f} MiB at its peak" if attempt.peak_rss else ""
     worker = f" on {printable(attempt.worker)}" if attempt.worker else ""
     what = f": {printable(attempt.error)}" if attempt.error else ""
     return f"{attempt.outcome} {when}{took}{worker}{peak}{what}"
+
+
+def _date(seconds: float) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (ValueError, OverflowError, OSError):  # a worker's clock, or a forged event
+        return "at no known time"
 
 
 def _size(count: int) -> str:

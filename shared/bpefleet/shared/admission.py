@@ -19,14 +19,25 @@ if TYPE_CHECKING:
     from bpefleet.shared.signing import Signer
 
 _CONTEXT: Final = "job"
-_SIGNED: Final = ("data", "origin", "timeout", "created_at", "enqueued_at")
-"""The fields that decide what is counted and how, where, for how long; and when it was queued."""
+_SIGNED: Final = ("data", "origin", "description", "timeout", "created_at", "enqueued_at")
+"""The fields that decide what is counted and how, where, for how long; when it was queued; and
+what people are shown of it."""
+
+_LOADED: Final = (
+    *_SIGNED,
+    "status",
+    "worker_name",
+    "started_at",
+    "ended_at",
+    "last_heartbeat",
+    "result_ttl",
+    "failure_ttl",
+)
+"""What is loaded of a job. The other fields have RQ call back, repeat, retry, wait for other jobs
+or read what it should not, of which a counting job does nothing."""
 
 _LARGEST: Final = 16 << 20
 """Bytes of a job's data: some thousand segments (`split.MAX_SEGMENTS`), each with a long path."""
-
-_LARGEST_NOTE: Final = 64 << 10
-"""Bytes of a traceback as RQ keeps it, compressed."""
 
 _NOTHING: Final = JsonSerializer.dumps(["", None, [], {}])
 _STATES: Final = frozenset(status.value.encode() for status in JobStatus)
@@ -44,8 +55,8 @@ def sign_job(signer: Signer, job_id: str, fields: Mapping[str, Any]) -> bytes:
 def admitted(signer: Signer, job_id: str, fields: Mapping[str, bytes]) -> dict[bytes, bytes]:
     """The fields that RQ may load.
 
-    What RQ would decompress without limit is bounded, and what tools add, and others read as
-    pickle, is left out.
+    What RQ would decompress without limit is bounded, and whatever a counting job does not need
+    is left out.
 
     Raises:
         RefusedJobError: The job is too large, or is not signed with the fleet's key.
@@ -56,11 +67,9 @@ def admitted(signer: Signer, job_id: str, fields: Mapping[str, bytes]) -> dict[b
     if not signer.accepts(signature, _CONTEXT, *_signed(job_id, fields)):
         how = "is not signed with the fleet's key" if signature else "is not signed"
         raise RefusedJobError(how)
-    loaded = {name.encode(): value for name, value in fields.items() if name != "meta"}
+    loaded = {name.encode(): fields[name] for name in _LOADED if name in fields}
     if "data" in fields:
         loaded[b"data"] = _inflated(fields["data"])
-    if len(fields.get("exc_info", b"")) > _LARGEST_NOTE:
-        del loaded[b"exc_info"]
     return loaded
 
 
@@ -86,4 +95,7 @@ def _inflated(data: bytes) -> bytes:
         return data
     if reader.unconsumed_tail:
         raise RefusedJobError(f"is larger than {_LARGEST} bytes when decompressed")
+    if not inflated.startswith(b"["):
+        # RQ decompresses once more what it is given, and without limit.
+        raise RefusedJobError("is malformed")
     return inflated

@@ -16,6 +16,7 @@ import redis.asyncio
 from redis import exceptions as redis_errors
 from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import ExponentialBackoff, NoBackoff
+from redis.connection import parse_url
 from redis.retry import Retry
 
 from bpefleet.shared import keys
@@ -98,9 +99,13 @@ def is_local(url: str) -> bool:
     """Whether a URL names a server on this machine: a socket, or the loopback interface."""
     if _scheme(url) == "unix":
         return True
-    place = url.partition("://")[2].rpartition("@")[2].partition("/")[0].partition("?")[0]
-    host = place.partition("]")[0].removeprefix("[") if place[:1] == "[" else place.split(":")[0]
-    if host in ("", "localhost"):
+    try:
+        # The client's own reading of the URL, lest another host be meant than is connected to.
+        parts: dict[str, Any] = parse_url(_target(url))  # type: ignore[no-untyped-call]
+    except ValueError:
+        raise _no_url(url) from None
+    host = str(parts.get("host", "localhost"))
+    if host == "localhost":
         return True
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -135,6 +140,8 @@ def redacted(url: str) -> str:
     """`url` without its password and without options, which may hold passwords too."""
     # Not by a URL parser: a malformed URL is what most needs to be shown, and must not leak.
     scheme, separator, rest = url.partition("://") if "://" in url else ("", "", url)
+    if "@" in rest.partition("?")[2]:  # in an option, or a password that is not encoded
+        return f"{scheme}{separator}***"
     login, at, place = rest.rpartition("@")
     user, colon, _password = login.partition(":")
     return f"{scheme}{separator}{user}{':***' if colon else ''}{at}{place.partition('?')[0]}"
@@ -197,16 +204,23 @@ def _backoff() -> ExponentialBackoff:
 def _scheme(url: str) -> str:
     scheme = _SCHEMES.get(url.partition("://")[0].lower())
     if scheme is None or "://" not in url:
-        raise QueueError(f"not a Redis URL: {redacted(url)}", hint=_URL_HINT)
+        raise _no_url(url)
     return scheme
 
 
 def _from_url(client: Any, url: str, **options: Any) -> Any:
-    target = f"{_scheme(url)}://{url.partition('://')[2]}"
     try:
-        return client.from_url(target, **options)
+        return client.from_url(_target(url), **options)
     except (ValueError, TypeError):  # its text may quote the password
-        raise QueueError(f"not a Redis URL: {redacted(url)}", hint=_URL_HINT) from None
+        raise _no_url(url) from None
+
+
+def _target(url: str) -> str:
+    return f"{_scheme(url)}://{url.partition('://')[2]}"
+
+
+def _no_url(url: str) -> QueueError:
+    return QueueError(f"not a Redis URL: {redacted(url)}", hint=_URL_HINT)
 
 
 def _explain(url: str, error: Exception) -> QueueError:

@@ -63,7 +63,8 @@ def read_event(
         chunk, outcome = int(fields[b"chunk"]), fields[b"outcome"].decode("ascii")
         body, signature = fields[b"body"], fields.get(b"signature", b"")
     except (KeyError, ValueError) as error:
-        raise MessageError(f"{name}: {error!r}") from error
+        # Not the error's own text, which may quote all of a field.
+        raise MessageError(f"{name}: a field is missing or malformed") from error
     if not signer.accepts(signature, _CONTEXT, *_signed(run, chunk, outcome, body)):
         raise MessageError(f"{name}: it is not signed with the fleet's key")
     if not 0 <= chunk < chunks:
@@ -82,7 +83,7 @@ def _end(name: str, outcome: str, body: bytes) -> Counted | Failed:
         return Counted.from_json(data)
     if outcome == FAILED:
         return Failed.from_json(data)
-    raise MessageError(f"{name}: no such outcome as {outcome!r}")
+    raise MessageError(f"{name}: no such outcome")
 
 
 def _signed(run: str, chunk: int, outcome: str, body: bytes) -> tuple[bytes, ...]:

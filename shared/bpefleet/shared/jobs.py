@@ -27,7 +27,7 @@ from bpefleet.shared.failures import describe, describe_text
 from bpefleet.shared.messages import Counted
 from bpefleet.shared.serializer import JsonSerializer
 from bpefleet.shared.signing import Signer
-from bpefleet.shared.text import escaped
+from bpefleet.shared.text import escaped, line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,6 +96,7 @@ class FleetJob(Job):
         except Exception as error:  # noqa: BLE001  whatever a stranger can think of
             self.refused = str(error) if isinstance(error, RefusedJobError) else "is malformed"
             super().restore(harmless(fields))
+        self.description = line(self.description or "")
         self._success_callback_name = None
         self._failure_callback_name = None
         self._stopped_callback_name = None

@@ -29,6 +29,11 @@ _LONGEST: Final = 10_000
 _MOST_UNROLLED: Final = 10_000
 """Characters of a regex, and the product of its counts of repetition, at the most."""
 
+# In verbose mode, spaces and comments may lie even between the digits of a count.
+_COUNT: Final = regex.compile(r"\{((?:[\d,\s]|#.*\n)+)\}")
+_NOT_COUNTED: Final = regex.compile(r"#.*\n|\s")
+_RECURSION: Final = regex.compile(r"\(\?(?:R|[+-]?\d|&|P>)")
+
 _CONTRACTION = r"'(?i:[sdmt]|ll|ve|re)"
 _CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _WORD = r"[^\r\n\p{L}\p{N}]?\p{L}+"
@@ -183,14 +188,21 @@ def _demand_bounded(pattern: str) -> None:
     `regex` unrolls counted repetition. The product of all counts bounds what nesting can do, and
     is far from the limit in any rule that splits text; counts within a set are counted too.
     """
-    counts = regex.findall(r"\{\s*(?:\d*\s*,\s*)?(\d+)\s*,?\s*\}", pattern)
-    size = prod(max(1, int(count[:9])) for count in counts)
+    size = prod(_greatest(count) for count in _COUNT.findall(pattern))
+    if _RECURSION.search(_NOT_COUNTED.sub("", pattern)):
+        # `regex` recurses without end or time-out where that takes no text, as in `(?R)`.
+        raise UsageError(f"the pattern refers to itself: {pattern}", hint="write it without that")
     if len(pattern) > _LONGEST or size > _MOST_UNROLLED:
         raise UsageError(
             f"the pattern is too large ({len(pattern)} characters, counts that multiply to {size})",
             hint=f"at most {_LONGEST} characters, and {_MOST_UNROLLED} for the product of all "
             "counts in braces",
         )
+
+
+def _greatest(count: str) -> int:
+    numbers = _NOT_COUNTED.sub("", count).split(",")
+    return max(1, *(int(number[:9] or 1) for number in numbers))
 
 
 def split_special(special_tokens: Iterable[str]) -> regex.Pattern[str] | None:

@@ -14,4 +14,9 @@ def printable(text: str) -> str:
 
 def escaped(text: str) -> str:
     """`text` as one line that can act neither in a terminal nor, its markup escaped, in a page."""
-    return html.escape(printable(text).replace("\n", r"\n"))
+    return html.escape(line(text))
+
+
+def line(text: str) -> str:
+    r"""`text` as one line, with control and format characters spelled out."""
+    return printable(text).replace("\n", r"\n")

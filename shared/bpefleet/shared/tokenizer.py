@@ -103,7 +103,9 @@ class Tokenizer:
         Raises:
             ValueError: The files are not what they should be.
         """
-        spelled: dict[str, int] = orjson.loads(Path(vocab).read_bytes())
+        spelled: Any = orjson.loads(Path(vocab).read_bytes())
+        if not isinstance(spelled, dict) or any(type(n) is not int for n in spelled.values()):
+            raise ValueError(f"{vocab} does not map tokens to ids")
         special: dict[str, int] = {}
         for token in special_tokens or ():
             free = max([*spelled.values(), *special.values()], default=-1) + 1

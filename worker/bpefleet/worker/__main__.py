@@ -12,6 +12,7 @@ import click
 
 from bpefleet.shared import logs
 from bpefleet.shared.errors import BpefleetError
+from bpefleet.shared.text import printable
 from bpefleet.worker.serve import serve
 
 
@@ -89,7 +90,7 @@ def main(*, url: str, verbose: bool, quiet: bool, **options: Any) -> None:
     try:
         code = serve(url, level=level, **options)
     except BpefleetError as error:
-        click.echo(f"error: {error}", err=True)
+        click.echo(f"error: {printable(str(error))}", err=True)
         code = error.exit_code
     sys.exit(code)
 

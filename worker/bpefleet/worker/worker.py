@@ -23,6 +23,7 @@ from bpefleet.shared.jobs import HEARTBEAT, FleetJob
 from bpefleet.shared.memory import peak_of
 from bpefleet.shared.messages import Failed
 from bpefleet.shared.serializer import JsonSerializer, install
+from bpefleet.shared.text import printable
 from bpefleet.worker.lifeline import die_with
 
 if TYPE_CHECKING:
@@ -103,10 +104,18 @@ class FleetWorker(Worker):
         if self.pid is not None:
             die_with(self.pid)
 
+    def dequeue_job_and_maintain_ttl(self, *args: Any, **options: Any) -> Any:
+        """Take a job; what is on the queue and is no job's name is dropped with a warning."""
+        while True:
+            try:
+                return super().dequeue_job_and_maintain_ttl(*args, **options)
+            except ValueError:  # RQ cannot even make a job of it
+                self.log.warning("an entry of the queue that names no job was dropped")
+
     def handle_exception(self, job: Job, *exc_info: Any) -> None:
         """Log a failed chunk in one line; the traceback is in the job and in its event."""
-        text = "job %s (%s) failed: %s"
-        self.log.warning(text, job.id, job.description, exc_info[1], extra=_about(job))
+        text, why = "job %s (%s) failed: %s", printable(str(exc_info[1]))
+        self.log.warning(text, job.id, job.description, why, extra=_about(job))
 
     def handle_work_horse_killed(
         self, job: Job, retpid: int | None, ret_val: int | None, rusage: struct_rusage | None

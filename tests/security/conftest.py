@@ -1,0 +1,46 @@
+"""A corpus, what it must always be trained to, and keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bpefleet.shared.signing import make_key
+from tests.command import bpefleet
+from tests.security.fleet import VOCAB, artifacts
+from tests.texts import english
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A text of some ten chunks."""
+    path = tmp_path_factory.mktemp("corpus") / "english.txt"
+    path.write_text("\n<|endoftext|>\n".join(english().documents), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def expected(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The artifacts of a run that nobody interrupts."""
+    out = tmp_path_factory.mktemp("expected") / "run"
+    done = bpefleet("train", corpus, "-o", out, *VOCAB, "--workers", 0)
+    assert done.returncode == 0, done.stderr
+    return artifacts(out)
+
+
+@pytest.fixture(scope="session")
+def key_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The fleet's key."""
+    path = tmp_path_factory.mktemp("keys") / "fleet.key"
+    make_key(path)
+    return path
+
+
+@pytest.fixture(params=["key", "no key"])
+def key_options(request: pytest.FixtureRequest, key_file: Path) -> list[str]:
+    """The options of a fleet with a key, and of one without."""
+    return ["--key-file", str(key_file)] if request.param == "key" else []

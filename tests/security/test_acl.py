@@ -1,0 +1,159 @@
+"""The whole system under the users that `bpefleet acl` prints, and what these may not do."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from redis import Redis
+from redis.exceptions import NoPermissionError
+
+from bpefleet.producer.embedded import EmbeddedServer
+from bpefleet.shared import keys
+from bpefleet.shared.connect import connect
+from tests.command import bpefleet
+from tests.eventually import eventually
+from tests.security.fleet import artifacts, serving, training
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_ROLES = ("producer", "worker", "dashboard")
+Urls = dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def urls() -> Iterator[Urls]:
+    """A server that has these users and no other; the URL of each."""
+    printed = bpefleet("acl")
+    assert printed.returncode == 0, printed.stderr
+    found = {}
+    with EmbeddedServer() as server, Redis.from_url(server.url) as admin:
+        for line in printed.stdout.splitlines():
+            _, name, *rules = line.split()
+            admin.execute_command("ACL", "SETUSER", name, *rules)
+            if password := next((rule[1:] for rule in rules if rule[0] == ">"), ""):
+                login = f"unix://{name}:{password}@"
+                found[name.removeprefix("bpefleet-")] = server.url.replace("unix://", login)
+        assert set(found) == set(_ROLES)
+        yield found
+
+
+def test_the_printed_users_are_new_each_time() -> None:
+    first, second = bpefleet("acl").stdout, bpefleet("acl").stdout
+    passwords = [word for word in (first + second).split() if word.startswith(">")]
+    assert len(set(passwords)) == len(passwords) == 6
+    assert all(len(password) > 32 for password in passwords)
+    assert first.splitlines()[-1] == "user default off"
+
+
+def test_a_run_from_beginning_to_end(
+    urls: Urls, corpus: Path, expected: dict[str, bytes], tmp_path: Path, key_options: list[str]
+) -> None:
+    out = tmp_path / "run"
+    with training(urls["producer"], out, corpus, *key_options) as run:
+        name = run.plan.run
+        with connect(urls["producer"]) as producer:
+            eventually(lambda: producer.exists(keys.status_key(name)))
+        seen = bpefleet("status", name, "--redis", urls["dashboard"], "--json")
+        assert seen.returncode == 0, seen.stderr
+        assert json.loads(seen.stdout)["run"] == name
+        with serving(urls["worker"], tmp_path / "log", *key_options, count=2) as workers:
+            stderr = run.finish()
+            with connect(urls["producer"]) as producer:
+                assert not producer.exists(keys.events_key(name))
+                assert producer.ttl(keys.status_key(name)) > 0
+        said = stderr + workers.said
+    for trouble in ("NOPERM", "permission", "denie", "Traceback"):
+        assert trouble not in said
+    assert artifacts(out) == expected
+
+
+def test_what_goes_wrong_goes_right_under_them(
+    urls: Urls, corpus: Path, expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    """A stranger's job, an abandoned attempt, a stopped run and its clearing away."""
+    out = tmp_path / "run"
+    with training(urls["producer"], out, corpus) as run, connect(urls["producer"]) as producer:
+        producer.zadd(f"rq:wip:{keys.QUEUE}", {f"{run.plan.run}-0:gone": 0})
+        producer.hset(f"rq:job:{run.plan.run}-0", "status", "started")
+        producer.lrem(f"rq:queue:{keys.QUEUE}", 0, f"{run.plan.run}-0")
+        producer.hset("rq:job:odd-0", "data", b"x")
+        producer.rpush(f"rq:queue:{keys.QUEUE}", "odd-0")
+        with serving(urls["worker"], tmp_path / "log") as workers:
+            assert "its worker died" in run.finish()
+            workers.hear("odd-0")
+        assert "NOPERM" not in workers.said
+    assert artifacts(out) == expected
+    second = tmp_path / "second"
+    with training(urls["producer"], second, corpus):
+        pass  # killed
+    cleared = bpefleet("cancel", second, "--redis", urls["producer"])
+    assert cleared.returncode == 0, cleared.stderr
+    assert "jobs taken off the queue" in cleared.stdout
+
+
+_EVERYBODY: list[tuple[Any, ...]] = [
+    ("FLUSHALL",),
+    ("FLUSHDB",),
+    ("KEYS", "*"),
+    ("CONFIG", "GET", "*"),
+    ("CONFIG", "SET", "dir", "/tmp"),  # noqa: S108  it is refused
+    ("SHUTDOWN", "NOSAVE"),
+    ("MODULE", "LIST"),
+    ("REPLICAOF", "127.0.0.1", "1"),
+    ("MONITOR",),
+    ("ACL", "LIST"),
+    ("SAVE",),
+    ("MIGRATE", "127.0.0.1", "1", "k", "0", "1"),
+    ("SLOWLOG", "GET"),
+    ("CLIENT", "KILL", "TYPE", "normal"),
+    ("SWAPDB", "0", "1"),
+    ("SET", "somebody-s", "x"),
+    ("GET", "somebody-s"),
+    ("PUBLISH", "channel", "x"),
+]
+_OWN: dict[str, list[tuple[Any, ...]]] = {
+    "producer": [("SUBSCRIBE", "rq:pubsub:x"), ("PUBLISH", "rq:pubsub:x", "{}")],
+    "worker": [
+        ("GET", "bpefleet:status:run"),
+        ("SET", "bpefleet:status:run", "x"),
+        ("RPUSH", "bpefleet:control:run", "x"),
+        ("GET", "bpefleet:control:run"),
+        ("SET", keys.ABANDONED_LOCK, "x"),
+        ("SUBSCRIBE", "other"),
+    ],
+    "dashboard": [
+        ("SET", "rq:job:x", "x"),
+        ("RPUSH", f"rq:queue:{keys.QUEUE}", "x"),
+        ("HSET", "rq:job:x", "data", "x"),
+        ("DEL", "rq:job:x"),
+        ("SET", "bpefleet:status:run", "x"),
+        ("SET", "bpefleet:payload:run:0:x", "x"),
+        ("XADD", "bpefleet:events:run", "*", "chunk", "0"),
+        ("DEL", "bpefleet:control:run"),
+        ("EVAL", "return 1", "0"),
+    ],
+}
+
+
+@pytest.mark.parametrize("role", _ROLES)
+def test_what_each_may_not_do(urls: Urls, role: str) -> None:
+    with Redis.from_url(urls[role]) as connection:
+        done = []
+        for command in _EVERYBODY + _OWN[role]:
+            try:
+                connection.execute_command(*command)
+                done.append(command)
+            except NoPermissionError:
+                pass
+        assert done == []
+
+
+def test_scripts_reach_no_further(urls: Urls) -> None:
+    with Redis.from_url(urls["worker"]) as connection:
+        for script in ("return redis.call('GET', 'somebody-s')", "return redis.call('KEYS', '*')"):
+            with pytest.raises(Exception, match=r"permission|can't run|can't access|ACL failure"):
+                connection.eval(script, 0)

@@ -1,0 +1,238 @@
+"""What is too large, or takes too long, is refused before it is."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+import time
+import zlib
+from typing import TYPE_CHECKING
+
+import orjson
+import pytest
+
+from bpefleet.kernel import segments
+from bpefleet.producer.api import train
+from bpefleet.shared import keys
+from bpefleet.shared.admission import RefusedJobError, admitted
+from bpefleet.shared.connect import connect
+from bpefleet.shared.errors import ExitCode, UsageError
+from bpefleet.shared.event import event_fields, read_event
+from bpefleet.shared.messages import Failed, MessageError
+from bpefleet.shared.patterns import resolve
+from bpefleet.shared.signing import Signer
+from tests.command import bpefleet
+from tests.security.fleet import VOCAB, artifacts, serving, training
+from tests.security.stranger import plant
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from redis import Redis
+
+_LARGE = 256 << 20
+_LOAD = """
+    import resource, sys
+    from bpefleet.shared.connect import connect
+    from bpefleet.shared.jobs import FleetJob
+    from bpefleet.shared.serializer import JsonSerializer
+
+    with connect(sys.argv[1]) as connection:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        job = FleetJob.fetch(sys.argv[2], connection=connection, serializer=JsonSerializer)
+        print(job.refused)
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def _zeros(size: int) -> bytes:
+    """So many zeros, compressed a thousandfold."""
+    press = zlib.compressobj(9)
+    block = press.compress(bytes(1 << 20))
+    return (
+        block + b"".join(press.compress(bytes(1 << 20)) for _ in range(size >> 20)) + press.flush()
+    )
+
+
+@pytest.fixture(scope="module")
+def bomb() -> bytes:
+    """256 MiB in a quarter of one."""
+    return _zeros(_LARGE)
+
+
+def _load(url: str, name: str) -> tuple[str, int]:
+    """Load a job in a process of its own: why it is refused, and the memory that took (MiB)."""
+    command = [sys.executable, "-c", textwrap.dedent(_LOAD), url, name]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    refused, kibibytes = done.stdout.splitlines()
+    return refused, int(kibibytes) >> 10
+
+
+@pytest.mark.parametrize(
+    ("field", "layers", "why"),
+    [
+        ("data", 1, "is larger than 16777216 bytes when decompressed"),
+        ("data", 2, "is malformed"),
+        ("exc_info", 1, ""),
+        ("exc_info", 2, ""),
+        ("meta", 1, ""),
+        ("result", 1, ""),
+    ],
+)
+def test_zip_bombs_stay_zipped(
+    redis_url: str, connection: Redis, bomb: bytes, field: str, layers: int, why: str
+) -> None:
+    data = orjson.dumps([keys.COUNT_CHUNK, None, ["run", 0, {}], {}])
+    zipped = bomb if layers == 1 else zlib.compress(bomb, 9)
+    plant(connection, "run-0", data, queue=False)
+    connection.hset("rq:job:run-0", field, zipped)
+    refused, memory = _load(redis_url, "run-0")
+    assert refused == why
+    assert memory < 100
+
+
+def test_bombs_do_not_stop_a_run(
+    redis_url: str, connection: Redis, bomb: bytes, corpus: Path, expected: dict[str, bytes],
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    with training(redis_url, tmp_path / "run", corpus) as run:
+        for number, data in enumerate([bomb, zlib.compress(bomb, 9), b"[" * (17 << 20)]):
+            plant(connection, f"bomb-{number}", data, exc_info=bomb, meta=bomb)
+        with serving(redis_url, tmp_path / "log") as workers:
+            peak = 0
+            while run.process.poll() is None:
+                peak = max(peak, _peak(workers.process.pid))
+                time.sleep(0.02)
+            run.finish()
+            workers.hear("bomb-0", "bomb-1", "bomb-2")
+    assert 0 < peak < 300
+    assert artifacts(run.out) == expected
+
+
+def _peak(pid: int) -> int:
+    """The most memory that a process or one below it has had, MiB."""
+    from tests.command import descendants  # noqa: PLC0415
+
+    peak = 0
+    for each in {pid} | descendants(pid):
+        try:
+            with open(f"/proc/{each}/status") as file:  # noqa: PTH123
+                lines = dict(line.split(":", 1) for line in file)
+        except OSError:
+            continue
+        peak = max(peak, int(lines.get("VmHWM", "0 kB").split()[0]) >> 10)
+    return peak
+
+
+def test_what_may_be_loaded_is_bounded() -> None:
+    limit = 16 << 20
+    whole = b"[" + b" " * (limit - 2) + b"]"
+    assert admitted(Signer(), "run-0", {"data": whole})[b"data"] == whole
+    assert admitted(Signer(), "run-0", {"data": zlib.compress(whole)})[b"data"] == whole
+    for data in (whole + b" ", zlib.compress(whole + b" ")):
+        with pytest.raises(RefusedJobError, match="is larger than"):
+            admitted(Signer(), "run-0", {"data": data})
+
+
+def test_a_huge_event_is_not_parsed() -> None:
+    fields = event_fields(Signer(), "run", 0, Failed("Long", "x" * (1 << 20)))
+    raw = {
+        key.encode(): value if isinstance(value, bytes) else str(value).encode()
+        for key, value in fields.items()
+    }
+    with pytest.raises(MessageError, match="larger than 1048576 bytes"):
+        read_event(Signer(), "run", 1, b"1-0", raw)
+
+
+def test_a_payload_beyond_the_cap_is_neither_written_nor_fetched(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, redis_url: str
+) -> None:
+    """The producer's cap; the workers have their own, of the same name."""
+    monkeypatch.setattr("bpefleet.producer.fold.LARGEST_PAYLOAD", 1000)
+    monkeypatch.setattr("bpefleet.producer.chunks.PAUSES", (0.0,))
+    monkeypatch.setattr("bpefleet.producer.chunks.RETRIES", 1)
+    with pytest.raises(Exception, match="expired before they were folded"):
+        train(corpus, vocab_size=400, out=tmp_path / "run", workers=1, redis=redis_url)
+    with connect(redis_url) as connection:
+        assert list(connection.scan_iter("bpefleet:payload:*")) == []
+
+
+_BOMBS = [
+    "(((((a{99}){99}){99}){99}){99}){99}",
+    "(?:a{1,9999}){2}",
+    "(a{,999}){999}",
+    "(a{999,}){999}",
+    "(?x)((a{9 9 9}){9 9 9}){9 9 9}",
+    "(?x)((a{9#}\n9 9}){9#,\n99}){,9\t9\n9}",
+    "(?x)[#]((a{9 9 9}){9 9 9}){9 9 9}",
+    "a|" * 5001,
+    "(?R)",
+    "(?:(?R)|a)+",
+    "(?x)( ? R )",
+    "(?P<n>(?&n)|a)",
+    "(" * 5000 + "a" + ")" * 5000,
+]
+
+
+_COMPILE = """
+    import json, resource, sys
+    from bpefleet.shared.errors import UsageError
+    from bpefleet.shared.patterns import resolve
+
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+    for pattern in json.load(sys.stdin):
+        try:
+            resolve(pattern)
+            print("accepted")
+        except UsageError as error:
+            print(error.message.partition(" (")[0].partition(":")[0])
+        except MemoryError:
+            print("out of memory")
+"""
+
+
+def test_regexes_that_would_fill_the_memory_are_not_compiled() -> None:
+    """In a process whose memory is limited: a bomb that goes off must not take the machine."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(_COMPILE)],
+        input=json.dumps(_BOMBS), capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    told = dict(zip(_BOMBS, done.stdout.splitlines(), strict=True))
+    refused = {
+        "the pattern is too large",
+        "the pattern does not compile",
+        "the pattern refers to itself",
+    }
+    assert {pattern: said for pattern, said in told.items() if said not in refused} == {}
+
+
+def test_a_regex_bomb_ends_the_command_with_its_remedy(corpus: Path, tmp_path: Path) -> None:
+    words = ("--vocab-size", "400", "--pattern", _BOMBS[0], "-o", tmp_path / "run")
+    done = bpefleet("train", corpus, *words)
+    assert done.returncode == ExitCode.USAGE
+    assert "the pattern is too large" in done.stderr
+    assert "hint: at most" in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("pattern", [r"(?:a|a|aa)+b|c", r"(?:a|b|ab)*bc|(?:a|aa)+c"])
+def test_a_regex_that_backtracks_without_end_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str
+) -> None:
+    monkeypatch.setattr(segments, "_PATIENCE", 0.3)
+    path = tmp_path / "text.txt"
+    path.write_text("a" * 200)
+    start = time.monotonic()
+    with pytest.raises(UsageError) as caught:
+        train(path, vocab_size=300, pattern=pattern, workers=0, out=tmp_path / "run")
+    assert time.monotonic() - start < 5
+    assert f"the pattern {pattern} takes too long on {path}" in caught.value.message
+
+
+def test_rules_in_use_are_far_from_the_bounds() -> None:
+    for option in VOCAB[-1:]:
+        resolve(option)
+    for rule in (r"\p{N}{1,3}|\w+|\s+|.", r"(?x) \p{L}{1,20} | \s+ | .", "[{9}]{2}|a{x}|."):
+        assert resolve(rule).name == "custom"

@@ -1,0 +1,266 @@
+"""With a key, nothing counts that was not signed with it, nor what was signed for something else.
+
+The test has the key only where it plays an honest worker or producer whose messages are then
+altered, cut, moved or sent again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import orjson
+import pytest
+
+from bpefleet.kernel import Counts
+from bpefleet.producer.ledger import read_index
+from bpefleet.shared import keys
+from bpefleet.shared.connect import connect
+from bpefleet.shared.event import event_fields
+from bpefleet.shared.jobs import FleetJob, build_job, fleet_queue
+from bpefleet.shared.messages import Counted, CountSpec, Failed
+from bpefleet.shared.serializer import JsonSerializer
+from bpefleet.shared.signing import Signer, make_key, read_key
+from tests.eventually import eventually
+from tests.security.fleet import artifacts, serving, training
+from tests.security.stranger import QUEUE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from redis import Redis
+
+    from bpefleet.producer.plan import Plan
+    from tests.security.fleet import Run
+
+
+@pytest.fixture
+def signer(key_file: Path) -> Signer:
+    return read_key(key_file)
+
+
+@contextmanager
+def _keyed(
+    url: str, corpus: Path, out: Path, key_file: Path, chunk_size: str = "30kB"
+) -> Iterator[Run]:
+    with training(url, out, corpus, "--key-file", key_file, chunk_size=chunk_size) as run:
+        yield run
+
+
+def _payload(plan: Plan) -> bytes:
+    """Counts that no honest worker finds."""
+    counts = Counts()
+    counts.add(b"forged", 10**6)
+    return counts.encode(bytes.fromhex(plan.digest))
+
+
+def _forge(connection: Redis, plan: Plan, chunk: int, key: str = "", **more: Any) -> Counted:
+    """Leave forged counts in Redis, and what a worker would say of them."""
+    payload = _payload(plan)
+    key = key or keys.payload_key(plan.run, chunk, "forged")
+    connection.set(key, payload)
+    digest, size = hashlib.sha256(payload).hexdigest(), len(payload)
+    read = plan.chunk_bytes(chunk)
+    counted = Counted(key, digest, size, read, 10**6, 1, 0, 0, 0.1, 1, "w", 1.0, 2.0)
+    return replace(counted, **more)
+
+
+def _announce(connection: Redis, run: str, fields: dict[Any, Any]) -> None:
+    connection.xadd(keys.events_key(run), fields)
+
+
+def test_forged_events_are_never_folded(  # noqa: PLR0917  fixtures
+    redis_url: str, connection: Redis, corpus: Path, expected: dict[str, bytes], tmp_path: Path,
+    key_file: Path, signer: Signer,
+) -> None:  # fmt: skip
+    with _keyed(redis_url, corpus, tmp_path / "run", key_file) as run:
+        plan, name = run.plan, run.plan.run
+        forged = _forge(connection, plan, 0)
+        unsigned = event_fields(Signer(), name, 0, forged)
+        lie = Failed("Lie", "gave up")
+        honest = event_fields(signer, name, 1, lie)
+        odd: list[dict[str, Any]] = [
+            unsigned,
+            {key: value for key, value in unsigned.items() if key != "signature"},
+            unsigned | {"signature": b"0" * 64},
+            unsigned | {"signature": b"\xff" * 64},
+            event_fields(Signer(b"k" * 32), name, 0, forged),
+            event_fields(signer, "another-run", 0, forged),
+            event_fields(signer, name, 1, forged) | {"chunk": 0},
+            honest | {"outcome": "counted", "body": orjson.dumps(forged.to_json())},
+            honest | {"body": honest["body"][:-1]},  # type: ignore[index]
+            honest | {"body": orjson.dumps(replace(lie, may_heal=True).to_json())},
+            honest | {"signature": honest["signature"][:-1]},  # type: ignore[index]
+            honest | {"chunk": 2},
+            event_fields(signer, name, 10**9, forged),
+            event_fields(signer, name, -1, forged),
+        ]
+        for fields in odd:
+            _announce(connection, name, fields)
+        eventually(lambda: connection.xlen(keys.events_key(name)) == 0)
+        assert read_index(run.out / "counts")[0] == set()
+        assert connection.exists(forged.key)  # not even looked at
+        with serving(redis_url, tmp_path / "log", "--key-file", key_file):
+            stderr = run.finish()
+    assert stderr.count("an event that is not a worker's was left aside") == len(odd)
+    assert stderr.count("is not signed with the fleet's key") == len(odd) - 2
+    assert artifacts(run.out) == expected
+
+
+def test_without_a_key_odd_totals_and_foreign_keys_spoil_nothing(
+    redis_url: str, connection: Redis, corpus: Path, expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    """Without a key a plausible forgery is believed; what cannot be true still is not."""
+    with training(redis_url, tmp_path / "run", corpus) as run:
+        plan, name = run.plan, run.plan.run
+        connection.set("somebody-s", "own")
+        connection.rpush(keys.payload_key(name, 2, "list")[:-4] + "x", "x")
+        size = plan.chunk_bytes(0)
+        lies: list[dict[str, Any]] = [
+            {"bytes_read": size - 1},
+            {"bytes_read": 2**64 - 1},
+            {"bytes_read": size, "pretokens": 1},
+            {"seconds": 1e308},
+            {"peak_rss": 2**64 - 1},
+            {"replaced": 2**64 - 1},
+            {"unmatched": -1},
+        ]
+        with connect(redis_url) as own:
+            # Each lie costs a retry: one for each of as many chunks as are queued.
+            for number, lie in enumerate(lies):
+                forged = _forge(own, plan, number % 4, **lie)
+                _announce(own, name, event_fields(Signer(), name, number % 4, forged))
+            foreign = _forge(own, plan, 3, key="bpefleet:payload:another-run:3:x")
+            for key in ("somebody-s", QUEUE, foreign.key):
+                odd = replace(foreign, key=key)
+                _announce(own, name, event_fields(Signer(), name, 3, odd))
+        eventually(lambda: connection.xlen(keys.events_key(name)) == 0)
+        assert connection.get("somebody-s") == b"own"
+        assert connection.exists(foreign.key)
+        assert connection.exists(QUEUE)
+        with serving(redis_url, tmp_path / "log"):
+            stderr = run.finish()
+    assert "counted again" in stderr
+    assert artifacts(run.out) == expected
+    assert connection.get("somebody-s") == b"own"
+
+
+def test_a_signed_event_that_names_a_foreign_key_touches_nothing(  # noqa: PLR0917  fixtures
+    redis_url: str, connection: Redis, corpus: Path, expected: dict[str, bytes], tmp_path: Path,
+    key_file: Path, signer: Signer,
+) -> None:  # fmt: skip
+    connection.set("somebody-s", "own")
+    with _keyed(redis_url, corpus, tmp_path / "run", key_file) as run:
+        forged = replace(_forge(connection, run.plan, 0), key="somebody-s")
+        _announce(connection, run.plan.run, event_fields(signer, run.plan.run, 0, forged))
+        eventually(lambda: connection.xlen(keys.events_key(run.plan.run)) == 0)
+        with serving(redis_url, tmp_path / "log", "--key-file", key_file):
+            assert "foreign key" in run.finish()
+    assert connection.get("somebody-s") == b"own"
+    assert artifacts(run.out) == expected
+
+
+def test_replayed_jobs_and_events_count_once(
+    redis_url: str, connection: Redis, corpus: Path, expected: dict[str, bytes], tmp_path: Path,
+    key_file: Path,
+) -> None:  # fmt: skip
+    """What is recorded of one run is played back into that run, and into the next."""
+    with _keyed(redis_url, corpus, tmp_path / "first", key_file) as run:
+        name = run.plan.run
+        eventually(lambda: connection.llen(QUEUE) >= 4)
+        found: Any = connection.scan_iter(f"rq:job:{name}-*")
+        jobs: dict[bytes, Any] = {key: connection.hgetall(key) for key in found}
+        stream: list[dict[bytes, bytes]] = []
+        last = [b"0-0"]
+
+        def play_back() -> bool:
+            """Whoever waits at a stream sees each entry, however soon it is deleted."""
+            found: Any = connection.xread({keys.events_key(name): last[0]}, block=50)
+            for entry, fields in (entry for _key, entries in found for entry in entries):
+                last[0] = entry
+                if fields not in stream:
+                    stream.append(fields)
+                    connection.xadd(keys.events_key(name), fields)
+            return run.process.poll() is not None
+
+        with serving(redis_url, tmp_path / "log", "--key-file", key_file):
+            for key, fields in jobs.items():
+                connection.hset(key, mapping=fields)
+                connection.rpush(QUEUE, key.removeprefix(b"rq:job:"))
+            eventually(play_back, 30)
+            run.finish()
+    assert len(stream) >= 4
+    assert artifacts(run.out) == expected
+    with _keyed(redis_url, corpus, tmp_path / "second", key_file) as again:
+        later = again.plan.run
+        for fields in stream:
+            connection.xadd(keys.events_key(later), fields)  # type: ignore[arg-type]
+        for key, fields in jobs.items():
+            number = key.rpartition(b"-")[2].decode()
+            connection.delete(f"rq:job:{later}-{number}")
+            connection.hset(f"rq:job:{later}-{number}", mapping=fields)
+        with serving(redis_url, tmp_path / "log2", "--key-file", key_file) as workers:
+            stderr = again.finish()
+        assert workers.said.count("is not signed with the fleet's key") >= len(jobs)
+    assert stderr.count("is not signed with the fleet's key") == len(stream)
+    assert artifacts(again.out) == expected
+
+
+@pytest.mark.parametrize("harm", ["alter", "cut", "move", "time", "origin", "queue", "show"])
+def test_altered_jobs_are_not_loaded(
+    connection: Redis, corpus: Path, signer: Signer, harm: str
+) -> None:
+    connection.signer = signer  # type: ignore[attr-defined]
+    size = corpus.stat().st_size
+    spec = CountSpec((), "gpt2", (), "strict", "")
+    job = build_job("run", 7, spec, description="d", timeout=60, connection=connection)
+    fleet_queue(connection).enqueue_job(job)
+    assert not _fetch(connection, "run-7").refused
+    name, fields = "run-7", dict(connection.hgetall("rq:job:run-7"))
+    if harm == "alter":
+        data = orjson.dumps([keys.COUNT_CHUNK, None, ["run", 7, {"size": size}], {}])
+        fields[b"data"] = data
+    elif harm == "cut":
+        fields[b"data"] = fields[b"data"][:-1]
+    elif harm == "move":
+        name = "run-8"
+    elif harm == "time":
+        fields[b"timeout"] = b"999999"
+    elif harm == "origin":
+        fields[b"origin"] = b"default"
+    elif harm == "queue":
+        fields[b"enqueued_at"] = b"2026-01-01T00:00:00.000000Z"
+    else:
+        fields[b"description"] = b"<script>"
+    connection.hset(f"rq:job:{name}", mapping=fields)  # type: ignore[arg-type]
+    found = _fetch(connection, name)
+    assert found.refused == "is not signed with the fleet's key"
+    assert "script" not in (found.description or "")
+
+
+def _fetch(connection: Redis, name: str) -> FleetJob:
+    job = FleetJob.fetch(name, connection=connection, serializer=JsonSerializer)
+    assert isinstance(job, FleetJob)
+    return job
+
+
+def test_a_worker_with_another_key_takes_no_part(
+    redis_url: str, connection: Redis, corpus: Path, expected: dict[str, bytes], tmp_path: Path,
+    key_file: Path,
+) -> None:  # fmt: skip
+    other = tmp_path / "other.key"
+    make_key(other)
+    with _keyed(redis_url, corpus, tmp_path / "run", key_file) as run:
+        name = run.plan.run
+        with serving(redis_url, tmp_path / "log", "--key-file", other) as strange:
+            strange.hear(f"{name}-0", "is not signed with the fleet's key")
+            # The log comes first, then Redis; the producer has not looked twice yet.
+            eventually(lambda: connection.hget(f"rq:job:{name}-0", "status") == b"failed")
+        with serving(redis_url, tmp_path / "log2", "--key-file", key_file):
+            stderr = run.finish()
+    assert f"chunk 0 ({corpus.name}" in stderr
+    assert "its job ended without a word; it is counted again" in stderr
+    assert artifacts(run.out) == expected

@@ -1,0 +1,49 @@
+"""Workers that are not the fleet's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from rq import SpawnWorker, Worker
+
+from bpefleet.shared import keys
+from bpefleet.worker.worker import FleetWorker
+from tests.security.fleet import artifacts, serving, training
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from redis import Redis
+
+
+def test_a_plain_rq_worker_on_the_queue_is_warned_of_once(
+    redis_url: str, connection: Redis, corpus: Path, expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    worker = Worker([keys.QUEUE], connection=connection, name="stranger")
+    worker.register_birth()  # type: ignore[no-untyped-call]
+    odd = "rq:worker:odd-\x1b[2J"
+    connection.hset(odd, "queues", keys.QUEUE)
+    connection.sadd(f"rq:workers:{keys.QUEUE}", odd)
+    with training(redis_url, tmp_path / "run", corpus) as run:  # noqa: SIM117
+        with serving(redis_url, tmp_path / "log"):
+            stderr = run.finish()
+    assert stderr.count("stranger serves the queue and is no bpefleet worker") == 1
+    assert "it runs whatever is written to Redis; stop it" in stderr
+    assert "\x1b[2J" not in stderr
+    assert artifacts(run.out) == expected
+
+
+def test_fleet_workers_are_warned_of_by_nobody(
+    redis_url: str, corpus: Path, tmp_path: Path
+) -> None:
+    with training(redis_url, tmp_path / "run", corpus) as run:  # noqa: SIM117
+        with serving(redis_url, tmp_path / "log", count=2):
+            assert "no bpefleet worker" not in run.finish()
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_spawning_worker_is_not_made(first: bool) -> None:  # noqa: FBT001
+    bases = (FleetWorker, SpawnWorker) if first else (SpawnWorker, FleetWorker)
+    with pytest.raises(TypeError, match="SpawnWorker ignores job classes"):
+        type("Mixed", bases, {})
