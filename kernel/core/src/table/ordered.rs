@@ -46,8 +46,9 @@ pub(crate) struct Ordered<S> {
 const TAIL: usize = 128;
 const FEWEST_HOMES: usize = 128;
 
-/// With fewer entries than this a table grows fourfold, half as often: a few megabytes for time.
-const SMALL: usize = 1 << 15;
+/// With fewer entries than this a table grows fourfold, half as often: a few megabytes for time. On
+/// 30 MB of multilingual text (o200k) counting is 1.14 times as fast as with a quarter of it.
+const SMALL: usize = 1 << 17;
 
 impl<S> Default for Ordered<S> {
     fn default() -> Self {
