@@ -32,7 +32,7 @@ class Progress:
         if self._show and not structured():
             tqdm.write(f"warning: {printable(text)}", file=sys.stderr)
         else:
-            logger.warning("%s", printable(text), extra=about)
+            logger.warning("%s", text, extra=about)
 
     def start_counting(self, total_bytes: int, done: int) -> None:
         """Begin the count stage: bytes in all, and those that a run before has counted."""
