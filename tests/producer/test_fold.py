@@ -124,10 +124,16 @@ async def aggregating(
             try:
                 yield aggregator, task, Desk(redis, plan)
             finally:
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+                await end(task)
     connection.close()
     journal.close()
+
+
+async def end(task: asyncio.Task[None]) -> None:
+    """Cancel until it is so: before Python 3.12, `asyncio.wait_for` in redis-py may lose one."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait([task], timeout=0.1)
 
 
 async def serve(plan: Plan, ledger: Ledger, url: str, deliver: Deliver, folder: Path) -> Aggregator:
@@ -142,8 +148,7 @@ async def serve(plan: Plan, ledger: Ledger, url: str, deliver: Deliver, folder: 
         worker = asyncio.create_task(work())
         async with asyncio.timeout(30):
             await asyncio.wait([task, worker], return_when=asyncio.FIRST_COMPLETED)
-        worker.cancel()
-        await asyncio.gather(worker, return_exceptions=True)
+        await end(worker)
         await task
         await asyncio.to_thread(aggregator._enqueuer.forget_run)
         left = {key async for key in desk.redis.scan_iter("bpefleet:*")}
@@ -187,6 +192,23 @@ def test_the_window_of_queued_jobs_is_bounded(plan: Plan, tmp_path: Path, redis_
             assert await desk.redis.llen(f"rq:queue:{QUEUE}") == 4
 
     asyncio.run(watch())
+
+
+def test_a_stop_at_once_needs_no_cancellation(plan: Plan, tmp_path: Path, redis_url: str) -> None:
+    async def interrupt() -> int:
+        async with aggregating(plan, Ledger(tmp_path, plan.digest), redis_url, tmp_path) as (
+            aggregator,
+            task,
+            desk,
+        ):
+            await asyncio.sleep(0.3)
+            aggregator._session.stop.now = True
+            async with asyncio.timeout(10):
+                await asyncio.wait([task])
+            assert task.cancelled()
+            return await desk.redis.llen(f"rq:queue:{QUEUE}")
+
+    assert asyncio.run(interrupt()) == 0
 
 
 @pytest.mark.parametrize("harm", ["damage", "truncate", "expire", "swap"])

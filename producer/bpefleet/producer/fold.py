@@ -112,6 +112,9 @@ class Aggregator:
         return holding
 
     async def _halt_if_asked(self) -> None:
+        if self._session.stop.now:
+            # Before Python 3.12, the cancellation itself may be lost in an `asyncio.wait_for`.
+            raise asyncio.CancelledError
         if self._halted or not await asyncio.to_thread(self._session.stop.requested):
             return
         self._halted = True

@@ -30,6 +30,8 @@ class Stop:
         self._say = say
         self._signalled = False
         self._said = False
+        self.now = False
+        """Whether someone asked twice."""
 
     def requested(self) -> bool:
         """Whether someone asked. Looks for the file: not for use on an event loop."""
@@ -62,5 +64,6 @@ class Stop:
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         if self._signalled:
+            self.now = True
             raise KeyboardInterrupt
         self._signalled = True

@@ -50,6 +50,7 @@ class Watch:
         self._path = directory.path / SNAPSHOT
         self._next = 0.0
         self._samples: deque[tuple[float, int]] = deque()
+        self._unsaid: deque[tuple[str, dict[str, str | int]]] = deque()
         self._now = replace(
             at_rest(directory, time.time()),
             producer=f"process {os.getpid()} on {socket.gethostname()}",
@@ -57,8 +58,11 @@ class Watch:
         )
 
     def warn(self, text: str, **about: str | int) -> None:
-        """Tell the person that something is not as they may think; `about`: see `logs.FIELDS`."""
-        self._progress.warn(text, run=self._now.run, **about)
+        """Tell the person that something is not as they may think; `about`: see `logs.FIELDS`.
+
+        Said when progress is shown next: whoever reads stderr slowly must not block an event loop.
+        """
+        self._unsaid.append((text, about))
 
     def start_counting(self, ledger: Ledger) -> None:
         """The count stage begins, with what is in the ledger already."""
@@ -68,6 +72,7 @@ class Watch:
         self, ledger: Ledger, chunks: Chunks, sweep: Sweep | None = None
     ) -> Snapshot | None:
         """Show how far counting is; the new snapshot, if it was time for one."""
+        self._say()
         running = sweep.running if sweep else {}
         self._progress.counted(
             ledger.totals.bytes_read,
@@ -110,6 +115,7 @@ class Watch:
 
     def start_merging(self, ledger: Ledger) -> None:
         """The merge stage begins."""
+        self._say()
         self._progress.start_merging(self._now.merges)
         self._show(
             replace(
@@ -135,9 +141,15 @@ class Watch:
 
     def close(self) -> None:
         """Leave no snapshot behind: from now on the directory tells."""
+        self._say()
         self._path.unlink(missing_ok=True)
         if self.mirror is not None:
             self.mirror(at_rest(self._directory, time.time()))
+
+    def _say(self) -> None:
+        while self._unsaid:
+            text, about = self._unsaid.popleft()
+            self._progress.warn(text, run=self._now.run, **about)
 
     def _due(self) -> bool:
         now = time.monotonic()
