@@ -220,16 +220,30 @@ impl Counts {
         })
     }
 
-    /// What a payload's header says, after checking version, size and checksum.
+    /// Check a payload to its end, as `fold_payload` does before it folds, and fold nothing.
+    ///
+    /// Args:
+    ///     payload: What `encode` gave; any buffer.
+    ///     digest: The digest it must be bound to, 32 bytes.
+    ///     max_bytes: A larger payload is refused.
     ///
     /// Raises:
-    ///     PayloadError: It is no undamaged payload of this version.
+    ///     PayloadError: It is damaged, too large, or of another version or digest.
+    ///     ValueError: The digest has another length.
     #[staticmethod]
-    fn payload_info(py: Python<'_>, payload: Bytes<'_>) -> PyResult<PayloadInfo> {
+    #[pyo3(signature = (payload, digest, *, max_bytes = DEFAULT_MAX_BYTES))]
+    fn check_payload(
+        py: Python<'_>,
+        payload: Bytes<'_>,
+        digest: &[u8],
+        max_bytes: u64,
+    ) -> PyResult<PayloadInfo> {
+        let digest = digest_of(digest)?;
         let payload = payload.as_ref();
-        guarded(|| match py.detach(|| payload::info(payload)) {
-            Ok(info) => Ok(PayloadInfo(info)),
-            Err(error) => Err(from_payload(&error)),
+        guarded(|| {
+            py.detach(|| payload::check(payload, &digest, max_bytes))
+                .map(PayloadInfo)
+                .map_err(|error| from_payload(&error))
         })
     }
 }

@@ -50,7 +50,7 @@ def test_the_order_of_arrival_leaves_no_trace() -> None:
 def test_info() -> None:
     counts = some_counts(3)
     payload = counts.encode(DIGEST)
-    info = Counts.payload_info(payload)
+    info = Counts.check_payload(payload, DIGEST)
     assert (info.version, info.digest) == (FORMAT_VERSION, DIGEST)
     assert (info.pretokens, info.unique) == (counts.pretokens, len(counts))
     assert 0 < info.raw_size < len(payload)
@@ -64,6 +64,9 @@ def refused(payload: bytes) -> str:
         counts.fold_payload(payload, DIGEST)
     assert counts.items() == before
     assert counts.pretokens == sum(count for _, count in before)
+    with pytest.raises(PayloadError) as checked:
+        Counts.check_payload(payload, DIGEST)
+    assert str(checked.value) == str(caught.value)
     return str(caught.value)
 
 
@@ -75,8 +78,6 @@ def test_damage_is_refused() -> None:
         flipped = bytearray(payload)
         flipped[at] ^= 1 << at % 8
         refused(bytes(flipped))
-        with pytest.raises(PayloadError):
-            Counts.payload_info(flipped)
     assert "checksum" in refused(payload + b"\0")
 
 

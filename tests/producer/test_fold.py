@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
 
 CHUNKS = 12
+SIZE = 20
 Deliver = Callable[["Desk", int], Awaitable[None]]
 
 
@@ -61,7 +62,7 @@ class Desk:
         await self.redis.set(key, payload)
         digest = hashlib.sha256(payload).hexdigest()
         return Counted(
-            key, digest, len(payload), 10, counts.pretokens, 2, 0, 0, 0.1, 1, "w", 0.0, 0.1
+            key, digest, len(payload), SIZE, counts.pretokens, 2, 0, 0, 0.1, 1, "w", 0.0, 0.1
         )
 
     async def announce(self, chunk: int, outcome: str, body: Counted | Failed) -> None:
@@ -95,8 +96,8 @@ def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def plan(tmp_path: Path) -> Plan:
-    file = SourceFile(str(tmp_path / "text"), 10 * CHUNKS, 0)
-    chunks = [(Segment(file.path, 10 * i, 10 * i + 10),) for i in range(CHUNKS)]
+    file = SourceFile(str(tmp_path / "text"), SIZE * CHUNKS, 0)
+    chunks = [(Segment(file.path, SIZE * i, SIZE * (i + 1)),) for i in range(CHUNKS)]
     return Plan.make(Options(vocab_size=300), [file], chunks)
 
 
@@ -150,6 +151,7 @@ async def serve(plan: Plan, ledger: Ledger, url: str, deliver: Deliver, folder: 
             await asyncio.wait([task, worker], return_when=asyncio.FIRST_COMPLETED)
         await end(worker)
         await task
+        await asyncio.to_thread(ledger.catch_up)
         await asyncio.to_thread(aggregator._enqueuer.forget_run)
         left = {key async for key in desk.redis.scan_iter("bpefleet:*")}
         assert left <= {

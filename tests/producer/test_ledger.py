@@ -26,20 +26,22 @@ def payload_of(**words: int) -> bytes:
     return counts.encode(bytes.fromhex(DIGEST))
 
 
-def counted(payload: bytes, read: int = 10) -> Counted:
-    digest = hashlib.sha256(payload).hexdigest()
-    return Counted("key", digest, len(payload), read, 3, 2, 1, 0, 0.5, 1000, "worker", 0.0, 0.5)
+def counted(payload: bytes, read: int = 10, **words: int) -> Counted:
+    digest, pretokens = hashlib.sha256(payload).hexdigest(), sum(words.values())
+    body = (read, pretokens, len(words), 1, 0, 0.5, 1000, "worker", 0.0, 0.5)
+    return Counted("key", digest, len(payload), *body)
 
 
 def add(ledger: Ledger, chunk: int, **words: int) -> bool:
     payload = payload_of(**words)
-    return ledger.add(chunk, counted(payload), payload)
+    return ledger.add(chunk, counted(payload, **words), payload)
 
 
 def test_a_chunk_delivered_twice_counts_once(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path, DIGEST)
     assert add(ledger, 3, the=2, of=1)
     assert not add(ledger, 3, the=2, of=1)
+    ledger.catch_up()
     assert ledger.counts.items() == [(b"of", 1), (b"the", 2)]
     assert ledger.totals.bytes_read == 10
 
@@ -48,6 +50,7 @@ def test_reopening_finds_what_was_folded(tmp_path: Path) -> None:
     first = Ledger(tmp_path, DIGEST)
     for chunk in range(5):
         add(first, chunk, the=1, word=chunk + 1)
+    first.catch_up()
     again = Ledger(tmp_path, DIGEST)
     assert again.chunks == first.chunks == set(range(5))
     assert again.totals == first.totals

@@ -24,7 +24,6 @@ from bpefleet.producer.chunks import RETRIES, Chunks
 from bpefleet.producer.detail import Gathering
 from bpefleet.producer.events import Events
 from bpefleet.producer.hiccups import Hiccups
-from bpefleet.producer.ledger import demand_plausible
 from bpefleet.producer.requests import Requests
 from bpefleet.producer.sweep import Sweep
 from bpefleet.shared.keys import LARGEST_PAYLOAD, payload_prefix
@@ -204,7 +203,6 @@ class Aggregator:
             raise PayloadError("the SHA-256 differs")
         if counted.bytes_read != self._plan.chunk_bytes(chunk):
             raise PayloadError("it is of another number of bytes")
-        demand_plausible(counted, payload)
         self._ledger.add(chunk, counted, payload)
 
     async def _failed(self, chunk: int, failure: Failed, event: str = "") -> None:
@@ -227,6 +225,8 @@ class Aggregator:
 
     async def _look_around(self) -> None:
         await self._requests.follow(self.chunks, self._session)
+        async with self._folding:
+            await asyncio.to_thread(self._ledger.catch_up)
         found = await self._sweep.look(self.chunks.queued)
         self.chunks.put_back(found.forgotten)
         for chunk in found.unannounced:

@@ -7,6 +7,10 @@ A file is one line of JSON, then a payload. Parts are folded into `folded.counts
 the new file names the chunks in it and replaces the old one in a single rename; only then are the
 parts removed. A crash between the two leaves parts whose chunks `folded.counts` has already:
 opening removes them unread. So no instant loses a chunk or counts one twice.
+
+In memory, the counts follow the disk with a delay (`catch_up`): a payload that was checked to its
+end can be folded at any time. At the end of counting nobody waits for it, since the trainer, a
+process of its own, reads the files.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from bpefleet.kernel import PayloadInfo
 
 FOLDED: Final = "folded.counts"
 PARTS: Final = "part-*.counts"
@@ -79,7 +84,7 @@ class Ledger:
     Not for use by two threads at once.
 
     Attributes:
-        counts: The counts of all folded chunks.
+        counts: The counts of the folded chunks, as of the last `catch_up`.
         chunks: Indexes of the folded chunks.
         totals: Their sums.
     """
@@ -104,6 +109,7 @@ class Ledger:
         self._folder = folder
         self._digest = bytes.fromhex(digest)
         self._parts: list[Path] = []
+        self._behind: list[Path] = []
         remove_temporary(folder)
         if (folder / FOLDED).exists():
             self._open(folder / FOLDED, self._read_folded, mend)
@@ -114,27 +120,35 @@ class Ledger:
                 self._open(part, self._read_part, mend)
 
     def add(self, chunk: int, counted: Counted, payload: bytes) -> bool:
-        """Fold one chunk, on disk first. False if it was folded before.
+        """Fold one chunk, on disk. False if it was folded before.
 
         Raises:
-            PayloadError: The payload is damaged or not of this run; nothing was changed.
+            PayloadError: The payload is damaged, not of this run, or not what `counted` says;
+                nothing was changed.
             OutputError: The disk is full or fails; nothing was changed.
         """
         if chunk in self.chunks:
             return False
-        Counts.payload_info(payload)
+        _demand_plausible(counted, Counts.check_payload(payload, self._digest))
         part = self._folder / f"part-{chunk:08}.counts"
-        # On disk first: a chunk in memory only would be lost by a crash after its payload's end.
         write_atomically(part, orjson.dumps(counted.to_json()), b"\n", payload)
-        try:
-            self.counts.fold_payload(payload, self._digest)
-        except KernelError as error:
-            part.unlink()
-            raise PayloadError(str(error)) from error
+        self._behind.append(part)
         self._note(chunk, counted, part)
         if len(self._parts) >= COMPACT_AT:
             self.compact()
         return True
+
+    def catch_up(self) -> None:
+        """Bring the counts in memory up to the files.
+
+        Raises:
+            OutputError: A file cannot be read again.
+        """
+        while self._behind:
+            with _explained(self._behind[-1]):
+                _facts, payload = _split(self._behind[-1])
+                self.counts.fold_payload(payload, self._digest)
+            self._behind.pop()
 
     def absorb(self, chunk: int, counts: Counts, totals: Totals) -> None:
         """Fold one chunk in memory only; `compact` puts it on disk."""
@@ -155,6 +169,7 @@ class Ledger:
 
     def copy_to(self, folder: Path) -> None:
         """Write all counts into a ledger's folder, as one file."""
+        self.catch_up()
         facts = {"chunks": sorted(self.chunks), "totals": self.totals.to_json()}
         payload = self.counts.encode(self._digest)
         write_atomically(folder / FOLDED, orjson.dumps(facts), b"\n", payload)
@@ -162,6 +177,7 @@ class Ledger:
     def forget(self) -> None:
         """Free the counts' memory; what is on disk stays."""
         self.counts = Counts()
+        self._behind = []
 
     def _open(
         self, path: Path, read: Callable[[Path], None], mend: Callable[[str], None] | None
@@ -194,16 +210,17 @@ class Ledger:
         self._parts.append(part)
 
 
-def demand_plausible(counted: Counted, payload: bytes) -> None:
+def _demand_plausible(counted: Counted, info: PayloadInfo) -> None:
     """Refuse what no count of a chunk can say, before its numbers spoil the sums.
 
     Raises:
         PayloadError: It does not fit its payload, or numbers are out of all bounds.
     """
-    info, read = Counts.payload_info(payload), counted.bytes_read
+    read = counted.bytes_read
     fits = (counted.pretokens, counted.unique) == (info.pretokens, info.unique)
     bounded = 0 <= counted.seconds < _MOST and 0 <= counted.peak_rss < _MOST
-    bounded = bounded and max(read, info.pretokens) < _MOST
+    # No pre-token is empty, so that the sum of all is bounded by the corpus.
+    bounded = bounded and info.pretokens <= read < _MOST
     if not (
         fits and bounded and all(0 <= n <= read for n in (counted.replaced, counted.unmatched))
     ):

@@ -117,24 +117,11 @@ pub fn encode(table: &CountTable, digest: &Digest) -> Vec<u8> {
     payload
 }
 
-/// Reads what the header says, after checking the checksum.
+/// Checks a payload to its end: what passes can be folded, unless the sums overflow.
 ///
 /// # Errors
-/// [`PayloadError`] for what is not an undamaged payload of this version.
-pub fn info(payload: &[u8]) -> Result<Info, PayloadError> {
-    Info::read(payload)
-}
-
-/// Adds the counts of a payload to `table`: all of them, or none. At most `max_bytes` are read.
-///
-/// # Errors
-/// [`PayloadError`]; the table is unchanged then.
-pub fn fold(
-    payload: &[u8],
-    digest: &Digest,
-    max_bytes: u64,
-    table: &mut CountTable,
-) -> Result<Info, PayloadError> {
+/// [`PayloadError`].
+pub fn check(payload: &[u8], digest: &Digest, max_bytes: u64) -> Result<Info, PayloadError> {
     let size = payload.len() as u64;
     if size > max_bytes {
         return Err(PayloadError::TooLarge {
@@ -147,12 +134,30 @@ pub fn fold(
         let (found, expected) = (info.digest, *digest);
         return Err(PayloadError::Digest { found, expected });
     }
-    let body = &payload[HEADER_BYTES..payload.len() - TRAILER_BYTES];
-    body::check(body, &info)?;
+    body::check(body_of(payload), &info)?;
+    Ok(info)
+}
+
+/// Adds the counts of a payload to `table`: all of them, or none. At most `max_bytes` are read.
+///
+/// # Errors
+/// [`PayloadError`]; the table is unchanged then.
+pub fn fold(
+    payload: &[u8],
+    digest: &Digest,
+    max_bytes: u64,
+    table: &mut CountTable,
+) -> Result<Info, PayloadError> {
+    let info = check(payload, digest, max_bytes)?;
     let total = table
         .total_with(info.pretokens)
         .map_err(PayloadError::Overflow)?;
-    body::fold(body, &info, table)?;
+    body::fold(body_of(payload), &info, table)?;
     table.set_total(total);
     Ok(info)
+}
+
+/// The entries of a payload whose header was read.
+fn body_of(payload: &[u8]) -> &[u8] {
+    &payload[HEADER_BYTES..payload.len() - TRAILER_BYTES]
 }

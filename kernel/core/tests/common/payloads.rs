@@ -1,6 +1,6 @@
 //! What holds for any bytes that claim to be a payload.
 
-use bpefleet_core::payload::{encode, fold, info, Digest, FORMAT_VERSION};
+use bpefleet_core::payload::{check, encode, fold, Digest, FORMAT_VERSION};
 use bpefleet_core::table::CountTable;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -46,10 +46,11 @@ pub fn assert_canonical_or_refused(payload: &[u8]) -> bool {
     let mut table = CountTable::new();
     let Ok(told) = fold(payload, &DIGEST, MAX, &mut table) else {
         assert_eq!((table.len(), table.pretokens()), (0, 0));
+        assert!(check(payload, &DIGEST, MAX).is_err());
         return false;
     };
     assert_eq!(encode(&table, &DIGEST), payload);
-    assert_eq!(info(payload), Ok(told));
+    assert_eq!(check(payload, &DIGEST, MAX), Ok(told));
     map(&table);
     true
 }

@@ -1,8 +1,10 @@
 //! Payloads come back, and damaged ones are folded only if they are the payload of something.
 
-use bpefleet_core::payload::{encode, info};
+use bpefleet_core::payload::{check, encode};
 
-use crate::common::payloads::{assert_canonical_or_refused, forged, total, Claim, DIGEST, HEADER};
+use crate::common::payloads::{
+    assert_canonical_or_refused, forged, total, Claim, DIGEST, HEADER, MAX,
+};
 use crate::common::Random;
 use crate::rounds::rounds;
 
@@ -40,7 +42,7 @@ fn damaged_payloads_are_canonical_or_refused() {
         assert!(assert_canonical_or_refused(&payload));
 
         let mut body = payload[HEADER..payload.len() - 8].to_vec();
-        let told = info(&payload).expect("sound");
+        let told = check(&payload, &DIGEST, MAX).expect("sound");
         let (short, mid, long) = (told.short, told.mid, told.long);
         let mut claim = Claim { short, mid, long };
         damage(&mut body, &mut claim, random);
