@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from benchmarks import bandwidth, ours
+from benchmarks import bandwidth, ours, steady
 from benchmarks.peers import PEERS, Train
 from benchmarks.stopwatch import Stopwatch
 from benchmarks.task import Task
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _TRAINERS: Final[dict[str, Train]] = {
     ours.NAME: ours.train,
     ours.CALL: ours.call,
+    steady.IN_PROCESS: steady.in_process,
+    steady.QUEUED: steady.queued,
     bandwidth.NAME: bandwidth.read,
     **{name: peer.train for name, peer in PEERS.items()},
 }

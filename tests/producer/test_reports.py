@@ -91,7 +91,17 @@ def test_a_report_has_its_parts_in_both_forms(written: tuple[str, str]) -> None:
     ] == titles
     assert [t for t in re.findall(r"<h2>(.*?)</h2>", html) if t in titles] == titles
     assert html.count("<svg") == 4
-    for stage in ("plan", "count", "merge", "artifacts", "read", "scan", "encode", "publish"):
+    for stage in (
+        "plan",
+        "count",
+        "fold",
+        "merge",
+        "artifacts",
+        "read",
+        "scan",
+        "encode",
+        "publish",
+    ):
         assert f"\n| {stage} | " in text
 
 

@@ -16,13 +16,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import pickle
-import time
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from bpefleet.producer.files import write_atomically
-from bpefleet.producer.stages import stage
+from bpefleet.producer.stages import Stage
 from bpefleet.shared.bytelevel import spell
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.huggingface import tokenizer_json
@@ -49,7 +48,7 @@ def write_artifacts(
         UsageError: A special token is spelled like another token, so that GPT-2's files cannot
             hold both.
     """
-    start = time.perf_counter()
+    start = Stage()
     contents = {
         "tokenizer.json": orjson.dumps(tokenizer_json(tokenizer), option=_INDENT),
         VOCAB: orjson.dumps(_vocab(tokenizer)),
@@ -63,7 +62,7 @@ def write_artifacts(
     for name, content in contents.items():
         write_atomically(folder / name, content)
     digests = {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
-    stages = manifest["stages"] | {"artifacts": stage(start)}
+    stages = manifest["stages"] | {"artifacts": start.took()}
     manifest = manifest | {"files": digests, "stages": stages}
     write_atomically(folder / MANIFEST, orjson.dumps(manifest, option=_INDENT))
     return manifest

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import shutil
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from bpefleet.producer.merge import TrainerProcess
 from bpefleet.producer.progress import Progress
 from bpefleet.producer.report import report
 from bpefleet.producer.run import RunResult
-from bpefleet.producer.stages import stage
+from bpefleet.producer.stages import Stage
 from bpefleet.producer.watch import Watch
 from bpefleet.shared.errors import BpefleetError, ChunksFailedError, InterruptedRunError
 
@@ -39,7 +38,7 @@ def merge_again(path: Path, out: Path, options: dict[str, Any]) -> RunResult:
     options["max_token_length"] = options["max_token_length"] or 0
     chosen = replace(source.plan.options, **options).checked()
     check_free(out)
-    start = time.perf_counter()
+    start = Stage()
     ledger = Ledger(source.counts, source.plan.digest)
     missing = source.missing
     if left := set(range(len(source.plan.chunks))) - ledger.chunks - {m["chunk"] for m in missing}:
@@ -56,7 +55,7 @@ def merge_again(path: Path, out: Path, options: dict[str, Any]) -> RunResult:
             watch.start_merging(ledger)
             ledger.forget()
             facts = {
-                "stages": {"counts": stage(start)},
+                "stages": {"counts": start.took()},
                 "missing": missing,
                 "counts_of": source.plan.run,
             }

@@ -5,7 +5,6 @@ split → enqueue → (Redis) → count → publish → (Redis) → fold → mer
 
 from __future__ import annotations
 
-import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +22,7 @@ from bpefleet.producer.report import kept, report
 from bpefleet.producer.session import Session, session
 from bpefleet.producer.sources import find_files
 from bpefleet.producer.split import even_chunk_size, split
-from bpefleet.producer.stages import stage
+from bpefleet.producer.stages import Stage
 from bpefleet.producer.trainer import train_tokenizer
 from bpefleet.shared.boundaries import boundaries
 from bpefleet.shared.errors import BpefleetError, InterruptedRunError, OutputError, QueueError
@@ -62,7 +61,7 @@ def run(request: Request) -> RunResult:
     """
     options, resources = request.options.checked(), request.resources.checked()
     check_free(request.out)
-    begun = time.perf_counter()
+    begun = Stage()
     with Progress(show=resources.progress) as progress, ExitStack() as stack:
         files = find_files(request.sources, progress.warn)
         # The server and the workers start while the corpus is being split.
@@ -96,7 +95,7 @@ def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunR
         raise OutputError(f"{path} is finished", hint="choose another directory for a new run")
     directory.plan.check_files()
     resources = resources.checked()
-    begun = time.perf_counter()
+    begun = Stage()
     with Progress(show=resources.progress) as progress, ExitStack() as stack:
         fleet = (
             None
@@ -111,7 +110,7 @@ def _complete(
     resources: Resources,
     fleet: Fleet | None,
     progress: Progress,
-    begun: float,
+    begun: Stage,
     only: Collection[int] = (),
 ) -> RunResult:
     try:
@@ -130,15 +129,15 @@ def _complete(
     return RunResult(directory.path, manifest)
 
 
-def _with_fleet(this: Session, fleet: Fleet, begun: float) -> dict[str, Any]:
+def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
     with TrainerProcess(this.directory.path) as trainer:
         this.watch.start_counting(this.ledger)
         # Only now: RQ, redis and asyncio are slow to import, and meanwhile the workers start.
         from bpefleet.producer.board import mirror  # noqa: PLC0415
         from bpefleet.producer.count_there import count_there  # noqa: PLC0415
 
-        stages = {"plan": stage(begun)}
-        start = time.perf_counter()
+        stages = {"plan": begun.took()}
+        start = Stage()
         with this.stop.on_signals():
             try:
                 failed = count_there(this, fleet)
@@ -147,7 +146,7 @@ def _with_fleet(this: Session, fleet: Fleet, begun: float) -> dict[str, Any]:
                     this.watch.mirror = mirror(fleet.url)
         this.ledger.settle()
         missing = all_counted(this, failed)
-        stages["count"] = stage(start) | {"worker_seconds": this.ledger.totals.seconds}
+        stages["count"] = start.took() | {"worker_seconds": this.ledger.totals.seconds}
         this.watch.start_merging(this.ledger)
         # The trainer reads the counts from disk; two copies in memory serve nobody.
         this.ledger.forget()
@@ -155,14 +154,14 @@ def _with_fleet(this: Session, fleet: Fleet, begun: float) -> dict[str, Any]:
         return trainer.train({"stages": stages, "missing": missing}, this.watch)
 
 
-def _in_process(this: Session, begun: float) -> dict[str, Any]:
+def _in_process(this: Session, begun: Stage) -> dict[str, Any]:
     this.watch.start_counting(this.ledger)
-    stages = {"plan": stage(begun)}
-    start = time.perf_counter()
+    stages = {"plan": begun.took()}
+    start = Stage()
     with this.stop.on_signals():
         failed = count_here(this)
     missing = all_counted(this, failed)
-    stages["count"] = stage(start)
+    stages["count"] = start.took()
     this.watch.start_merging(this.ledger)
     facts = {"stages": stages, "missing": missing}
     ledger = this.ledger

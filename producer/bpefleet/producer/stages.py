@@ -1,4 +1,4 @@
-"""What a stage took: seconds and memory, for the manifest."""
+"""What a stage took: seconds, CPU seconds and memory, for the manifest."""
 
 from __future__ import annotations
 
@@ -7,6 +7,16 @@ import time
 from bpefleet.shared.memory import peak_rss
 
 
-def stage(start: float) -> dict[str, float | int]:
-    """Seconds since `start` (of `time.perf_counter`), and this process's peak memory in bytes."""
-    return {"seconds": round(time.perf_counter() - start, 6), "peak_rss": peak_rss()}
+class Stage:
+    """A stage that begins now."""
+
+    def __init__(self) -> None:
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+
+    def took(self) -> dict[str, float | int]:
+        """Seconds so far, CPU seconds of this process's threads, and its peak memory in bytes."""
+        return {
+            "seconds": round(time.perf_counter() - self._wall, 6),
+            "cpu_seconds": round(time.process_time() - self._cpu, 6),
+            "peak_rss": peak_rss(),
+        }

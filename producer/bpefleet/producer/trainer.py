@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import platform
 import sys
-import time
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,7 @@ from bpefleet.producer.artifacts import write_artifacts
 from bpefleet.producer.directory import RunDirectory
 from bpefleet.producer.ledger import Ledger, Totals
 from bpefleet.producer.options import BYTES, Options
-from bpefleet.producer.stages import stage
+from bpefleet.producer.stages import Stage
 from bpefleet.shared.errors import BpefleetError, ExhaustedError, TrainerError
 from bpefleet.shared.tokenizer import Tokenizer
 
@@ -60,9 +59,9 @@ def train_tokenizer(
     """
     options = directory.plan.options
     unique = len(counts)
-    start = time.perf_counter()
+    start = Stage()
     tokenizer = _merge(counts, options, progress)
-    stages = facts["stages"] | {"merge": stage(start)}
+    stages = facts["stages"] | {"merge": start.took()}
     made = len(tokenizer.merges)
     if made < options.merges and not options.allow_fewer_merges:
         raise _exhausted(made, options)
@@ -133,13 +132,16 @@ def main() -> None:
     line = sys.stdin.readline()
     if not line:
         return
+    facts = orjson.loads(line)
+    begun = Stage()
     try:
         ledger = Ledger(directory.counts, directory.plan.digest)
+        facts["stages"]["fold"] = begun.took()
         manifest = train_tokenizer(
             directory,
             ledger.counts,
             ledger.totals,
-            orjson.loads(line),
+            facts,
             lambda merges: _answer(merges=merges),
         )
     except BpefleetError as error:

@@ -5,6 +5,8 @@
 //! larger, then the pre-token's bytes. A longer one is its length minus 16 and its count minus 1,
 //! both varints, then its bytes. No form exists for a count of 0.
 
+use std::iter;
+
 use super::cursor::{write_varint, Cursor};
 use super::{Info, PayloadError};
 use crate::table::key::{Key, Mid, Short, LONGEST_KEY};
@@ -106,9 +108,9 @@ const OUT_OF_ORDER: PayloadError = PayloadError::Malformed("entries out of order
 pub(super) fn fold(body: &[u8], info: &Info, table: &mut CountTable) -> Result<(), PayloadError> {
     let mut cursor = Cursor::new(body);
     let size = |entries| usize::try_from(entries).map_err(|_| BAD_ENTRY);
-    table.reserve(size(info.short)?, size(info.mid)?, size(info.long)?);
-    fold_words(&mut cursor, info.short, &mut table.short)?;
-    fold_words(&mut cursor, info.mid, &mut table.mid)?;
+    fold_words(&mut cursor, size(info.short)?, &mut table.short);
+    fold_words(&mut cursor, size(info.mid)?, &mut table.mid);
+    table.long.reserve(size(info.long)?);
     for _ in 0..info.long {
         let (pretoken, count) = next_long(&mut cursor).ok_or(BAD_ENTRY)?;
         let hash = long::hash(pretoken);
@@ -121,16 +123,8 @@ pub(super) fn fold(body: &[u8], info: &Info, table: &mut CountTable) -> Result<(
     Ok(())
 }
 
-fn fold_words<K: Key>(
-    cursor: &mut Cursor<'_>,
-    entries: u64,
-    words: &mut Words<K>,
-) -> Result<(), PayloadError> {
-    for _ in 0..entries {
-        let (key, count) = next_word(cursor).ok_or(BAD_ENTRY)?;
-        words.add(key, count);
-    }
-    Ok(())
+fn fold_words<K: Key>(cursor: &mut Cursor<'_>, entries: usize, words: &mut Words<K>) {
+    words.fold(entries, iter::from_fn(|| next_word(cursor)).take(entries));
 }
 
 /// The next entry of a width; `None` for bytes that are none.

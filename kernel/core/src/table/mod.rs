@@ -140,13 +140,9 @@ impl CountTable {
     /// [`Overflow`] when the sum of all counts would not fit; nothing is added then.
     pub fn fold(&mut self, other: &Self) -> Result<(), Overflow> {
         self.pretokens = self.total_with(other.pretokens)?;
-        self.reserve(other.short.len(), other.mid.len(), other.long.len());
-        for entry in other.short.iter() {
-            self.short.add(entry.key, entry.count);
-        }
-        for entry in other.mid.iter() {
-            self.mid.add(entry.key, entry.count);
-        }
+        self.short.fold(other.short.len(), other.short.sorted());
+        self.mid.fold(other.mid.len(), other.mid.sorted());
+        self.long.reserve(other.long.len());
         for addition in other.long.additions() {
             self.long.add(&addition);
         }
