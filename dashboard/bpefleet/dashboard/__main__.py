@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from bpefleet.shared.errors import BpefleetError, UsageError
-from bpefleet.shared.text import printable
+from bpefleet.shared.command import error_as_exit, key_file_option, port_option, redis_option
+from bpefleet.shared.errors import UsageError
 
 _EXTRA: Final = ("starlette", "uvicorn", "prometheus_client")
 
@@ -27,21 +26,11 @@ _EXTRA: Final = ("starlette", "uvicorn", "prometheus_client")
     ),
     context_settings={"max_content_width": 100, "help_option_names": ["-h", "--help"]},
 )
-@click.option(
-    "--redis",
+@redis_option(
+    text="The Redis whose runs to show. A password is safer in the environment variable.",
     required=True,
-    envvar="BPEFLEET_REDIS",
-    show_envvar=True,
-    metavar="URL",
-    help="The Redis whose runs to show. A password is safer in the environment variable.",
 )
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8787,
-    show_default=True,
-    help="0 for any that is free.",
-)
+@port_option(8787)
 @click.option(
     "--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Listen there."
 )
@@ -52,14 +41,7 @@ _EXTRA: Final = ("starlette", "uvicorn", "prometheus_client")
     metavar="NAME",
     help="A host name that the page may be asked for by, such as a proxy's. Repeat for several.",
 )
-@click.option(
-    "--key-file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    envvar="BPEFLEET_KEY_FILE",
-    show_envvar=True,
-    help="The fleet's shared key. A producer that has one follows no request without it.",
-)
+@key_file_option("The fleet's shared key. A producer that has one follows no request without it.")
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path),
@@ -70,7 +52,7 @@ _EXTRA: Final = ("starlette", "uvicorn", "prometheus_client")
 )
 def main(**options: Any) -> None:
     """Parse the options and serve."""
-    try:
+    with error_as_exit():
         if missing := [name for name in _EXTRA if find_spec(name) is None]:
             raise UsageError(
                 f"the dashboard needs {', '.join(missing)}",
@@ -79,9 +61,6 @@ def main(**options: Any) -> None:
         from bpefleet.dashboard.serve import Settings, serve  # noqa: PLC0415  it needs the extra
 
         serve(Settings(**options))
-    except BpefleetError as error:
-        click.echo(f"error: {printable(str(error))}", err=True)
-        sys.exit(error.exit_code)
 
 
 if __name__ == "__main__":

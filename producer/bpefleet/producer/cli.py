@@ -5,7 +5,6 @@ Results go to stdout; progress, warnings and errors to stderr. Exit codes: `erro
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from importlib.metadata import version
@@ -17,8 +16,8 @@ from bpefleet.producer import cli_options as options_
 from bpefleet.producer import cli_runs
 from bpefleet.producer.cli_options import EXIT_CODES, Size
 from bpefleet.producer.cli_summary import summarize
-from bpefleet.shared.errors import BpefleetError, ExitCode, InterruptedRunError
-from bpefleet.shared.text import printable
+from bpefleet.shared.command import error_as_exit
+from bpefleet.shared.errors import ExitCode, InterruptedRunError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,15 +72,7 @@ def cli() -> None:
 )
 @options_.allow_fewer_option
 @options_.export_option
-@options_.allow_missing_option
-@options_.hold_option
-@options_.timeout_option
-@options_.workers_option
-@options_.redis_option
-@options_.key_file_option
-@options_.insecure_option
-@options_.log_format_option
-@options_.json_option
+@options_.resource_options
 def train(
     sources: tuple[str, ...],
     out: Path,
@@ -106,18 +97,6 @@ def train(
     summarize(result, as_json=as_json)
 
 
-@cli.command(
-    context_settings={"ignore_unknown_options": True, "help_option_names": []},
-    add_help_option=False,
-)
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def worker(arguments: tuple[str, ...]) -> None:
-    """Serve any run on a Redis: bpefleet worker --redis URL [-n N]."""
-    # Producer and worker never import each other: the worker is a program of its own.
-    command = [sys.executable, "-m", "bpefleet.worker", *arguments]
-    os.execv(sys.executable, command)  # noqa: S606  no shell is wanted
-
-
 for command in cli_runs.COMMANDS:
     cli.add_command(command)
 
@@ -133,10 +112,8 @@ def main() -> None:
     """Run the command; every error of ours becomes one message and an exit code."""
     signal.signal(signal.SIGTERM, _stop)
     try:
-        cli(standalone_mode=False)
-    except BpefleetError as error:
-        click.echo(f"error: {printable(str(error))}", err=True)
-        sys.exit(error.exit_code)
+        with error_as_exit():
+            cli(standalone_mode=False)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:

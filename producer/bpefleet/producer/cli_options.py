@@ -6,12 +6,15 @@ import logging
 import re
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from bpefleet.shared import logs
+from bpefleet.shared import command, logs
 from bpefleet.shared.errors import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _UNITS: Final = {"": 1, "k": 10**3, "ki": 2**10, "m": 10**6, "mi": 2**20, "g": 10**9, "gi": 2**30}
 EXIT_CODES: Final = "Exit codes: " + ", ".join(
@@ -57,22 +60,10 @@ def _log(_context: click.Context, _option: click.Parameter, form: str) -> None:
         logs.configure(logging.WARNING, form)
 
 
-log_format_option = click.option(
-    "--log-format",
-    type=click.Choice(logs.FORMATS),
-    default=logs.AUTO,
-    show_default=True,
-    expose_value=False,
-    callback=_log,
-    help=logs.HELP,
-)
+log_format_option = command.log_format_option(expose_value=False, callback=_log)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
-redis_option = click.option(
-    "--redis",
-    metavar="URL",
-    envvar="BPEFLEET_REDIS",
-    show_envvar=True,
-    help="Redis whose workers count: redis://, rediss:// or unix://. "
+redis_option = command.redis_option(
+    text="Redis whose workers count: redis://, rediss:// or unix://. "
     "Without it a private server is started for the run.",
 )
 workers_option = click.option(
@@ -81,14 +72,6 @@ workers_option = click.option(
     metavar="N",
     help="Local workers. Default: one a core, or none with --redis. "
     "0 without --redis counts in this process, with no server.",
-)
-key_file_option = click.option(
-    "--key-file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    envvar="BPEFLEET_KEY_FILE",
-    show_envvar=True,
-    help="The fleet's shared key, made by `bpefleet keygen`. Needed across a network.",
 )
 insecure_option = click.option(
     "--insecure", is_flag=True, help="Use a Redis across the network without a key."
@@ -113,6 +96,26 @@ allow_missing_option = click.option(
     help="Finish without chunks that keep failing, up to this share of the corpus. "
     "The tokenizer is then not that of the whole corpus.",
 )
+_RESOURCE_OPTIONS: Final = (
+    allow_missing_option,
+    hold_option,
+    timeout_option,
+    workers_option,
+    redis_option,
+    command.key_file_option(),
+    insecure_option,
+    log_format_option,
+    json_option,
+)
+
+
+def resource_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Who counts, where, and what becomes of chunks that fail: `options.Resources`."""
+    for option in reversed(_RESOURCE_OPTIONS):  # as if each were written above the function
+        function = option(function)
+    return function
+
+
 directory_argument = click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
 tie_break_option = click.option(
     "--tie-break",

@@ -12,20 +12,13 @@ import click
 from bpefleet.producer import cli_options as options_
 from bpefleet.producer.cli_options import EXIT_CODES
 from bpefleet.producer.cli_summary import summarize
+from bpefleet.shared.command import port_option, redis_option
 from bpefleet.shared.text import printable
 
 
 @click.command(epilog=EXIT_CODES)
 @options_.directory_argument
-@options_.allow_missing_option
-@options_.hold_option
-@options_.timeout_option
-@options_.workers_option
-@options_.redis_option
-@options_.key_file_option
-@options_.insecure_option
-@options_.log_format_option
-@options_.json_option
+@options_.resource_options
 def resume(directory: Path, *, as_json: bool, **resources: Any) -> None:
     """Go on with the run in DIR after a crash, an error, a reboot or Ctrl-C.
 
@@ -46,15 +39,7 @@ def resume(directory: Path, *, as_json: bool, **resources: Any) -> None:
     type=click.Choice(["replace"]),
     help="Count U+FFFD in place of bytes that are not UTF-8. The chunks counted so far have none.",
 )
-@options_.allow_missing_option
-@options_.hold_option
-@options_.timeout_option
-@options_.workers_option
-@options_.redis_option
-@options_.key_file_option
-@options_.insecure_option
-@options_.log_format_option
-@options_.json_option
+@options_.resource_options
 def retry(
     directory: Path, *, chunks: tuple[int, ...], errors: str | None, as_json: bool, **resources: Any
 ) -> None:
@@ -181,8 +166,7 @@ def report(
 
 @click.command(epilog=EXIT_CODES)
 @options_.directory_argument
-@click.option("--redis", metavar="URL", envvar="BPEFLEET_REDIS", show_envvar=True,
-              help="Also take the jobs that a dead producer left off this queue.")  # fmt: skip
+@redis_option(text="Also take the jobs that a dead producer left off this queue.")
 def cancel(directory: Path, *, redis: str | None) -> None:
     """Stop the run in DIR, wherever its process is. What is counted is kept.
 
@@ -218,35 +202,27 @@ def acl() -> None:
     click.echo(acl_file(), nl=False)
 
 
-@click.command(
-    context_settings={"ignore_unknown_options": True, "help_option_names": []},
-    add_help_option=False,
-)
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def dashboard(arguments: tuple[str, ...]) -> None:
-    """Show the runs of a Redis as a page, and as metrics: bpefleet dashboard --redis URL."""
-    # A program of its own, like the worker: it needs nothing of the producer.
-    command = [sys.executable, "-m", "bpefleet.dashboard", *arguments]
-    os.execv(sys.executable, command)  # noqa: S606  no shell is wanted
+def _program(name: str, text: str) -> click.Command:
+    """A command that becomes a program of its own: producer, worker and dashboard never meet."""
+
+    @click.command(
+        name,
+        help=text,
+        context_settings={"ignore_unknown_options": True, "help_option_names": []},
+        add_help_option=False,
+    )
+    @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+    def become(arguments: tuple[str, ...]) -> None:
+        command = [sys.executable, "-m", f"bpefleet.{name}", *arguments]
+        os.execv(sys.executable, command)  # noqa: S606  no shell is wanted
+
+    return become
 
 
 @click.command(name="rq-dashboard", epilog=EXIT_CODES)
-@click.option(
-    "--redis",
-    metavar="URL",
-    envvar="BPEFLEET_REDIS",
-    show_envvar=True,
-    required=True,
-    help="The Redis to show.",
-)
+@redis_option(text="The Redis to show.", required=True)
 @click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=9181,
-    show_default=True,
-    help="0 for any that is free.",
-)
+@port_option(9181)
 def rq_dashboard(*, redis: str, host: str, port: int) -> None:
     """Look at the queue with rq-dashboard: jobs, workers, results. It changes nothing.
 
@@ -266,7 +242,11 @@ COMMANDS: Final = (
     profile,
     report,
     cancel,
-    dashboard,
+    _program("worker", "Serve any run on a Redis: bpefleet worker --redis URL [-n N]."),
+    _program(
+        "dashboard",
+        "Show the runs of a Redis as a page, and as metrics: bpefleet dashboard --redis URL.",
+    ),
     rq_dashboard,
     keygen,
     acl,

@@ -5,14 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
-from bpefleet.shared import logs
-from bpefleet.shared.errors import BpefleetError
-from bpefleet.shared.text import printable
+from bpefleet.shared.command import error_as_exit, key_file_option, log_format_option, redis_option
 from bpefleet.worker.serve import serve
 
 
@@ -26,14 +23,10 @@ from bpefleet.worker.serve import serve
     ),
     context_settings={"max_content_width": 100},
 )
-@click.option(
-    "--redis",
+@redis_option(
     "url",
     required=True,
-    envvar="BPEFLEET_REDIS",
-    show_envvar=True,
-    metavar="URL",
-    help="The Redis to serve, such as redis://host:6379/0 or rediss://user:password@host:6379/0. "
+    text="The Redis to serve, such as redis://host:6379/0 or rediss://user:password@host:6379/0. "
     "A password is safer in the environment variable.",
 )
 @click.option(
@@ -54,14 +47,7 @@ from bpefleet.worker.serve import serve
     help="Read sources below this directory only, links followed. Repeat for several. Without it "
     "any file that this user can read is counted for whoever has the key.",
 )
-@click.option(
-    "--key-file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    envvar="BPEFLEET_KEY_FILE",
-    show_envvar=True,
-    help="The fleet's shared key, made by `bpefleet keygen`. Needed across a network.",
-)
+@key_file_option()
 @click.option(
     "--insecure",
     is_flag=True,
@@ -69,13 +55,7 @@ from bpefleet.worker.serve import serve
 )
 @click.option("-v", "--verbose", is_flag=True, help="Log each job on stderr.")
 @click.option("-q", "--quiet", is_flag=True, help="Log errors of the workers themselves only.")
-@click.option(
-    "--log-format",
-    type=click.Choice(logs.FORMATS),
-    default=logs.AUTO,
-    show_default=True,
-    help=logs.HELP,
-)
+@log_format_option()
 @click.option(
     "--die-with-parent",
     "parent",
@@ -87,12 +67,8 @@ from bpefleet.worker.serve import serve
 def main(*, url: str, verbose: bool, quiet: bool, **options: Any) -> None:
     """Parse the options and serve."""
     level = logging.INFO if verbose else logging.ERROR if quiet else logging.WARNING
-    try:
-        code = serve(url, level=level, **options)
-    except BpefleetError as error:
-        click.echo(f"error: {printable(str(error))}", err=True)
-        code = error.exit_code
-    sys.exit(code)
+    with error_as_exit():
+        sys.exit(serve(url, level=level, **options))
 
 
 if __name__ == "__main__":

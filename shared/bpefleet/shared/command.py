@@ -1,0 +1,83 @@
+"""What the command lines of producer, workers and dashboard have in common."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from bpefleet.shared import logs
+from bpefleet.shared.errors import BpefleetError
+from bpefleet.shared.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+KEY_HELP: Final = "The fleet's shared key, made by `bpefleet keygen`. Needed across a network."
+
+
+@contextmanager
+def error_as_exit() -> Iterator[None]:
+    """Within the block, an error of ours becomes one message on stderr and its exit code."""
+    try:
+        yield
+    except BpefleetError as error:
+        click.echo(f"error: {printable(str(error))}", err=True)
+        sys.exit(error.exit_code)
+
+
+def redis_option(*names: str, text: str, **more: Any) -> Callable[..., Any]:
+    """`--redis URL`.
+
+    Args:
+        names: What the parameter is called, if not `redis`.
+        text: The help.
+        more: What else `click.option` takes.
+    """
+    return click.option(
+        "--redis",
+        *names,
+        metavar="URL",
+        envvar="BPEFLEET_REDIS",
+        show_envvar=True,
+        help=text,
+        **more,
+    )
+
+
+def key_file_option(text: str = KEY_HELP) -> Callable[..., Any]:
+    """`--key-file FILE`; `text` is the help."""
+    return click.option(
+        "--key-file",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        envvar="BPEFLEET_KEY_FILE",
+        show_envvar=True,
+        help=text,
+    )
+
+
+def port_option(default: int) -> Callable[..., Any]:
+    """`--port`, of a page."""
+    return click.option(
+        "--port",
+        type=click.IntRange(0, 65535),
+        default=default,
+        show_default=True,
+        help="0 for any that is free.",
+    )
+
+
+def log_format_option(**more: Any) -> Callable[..., Any]:
+    """`--log-format`; `more` is what else `click.option` takes."""
+    return click.option(
+        "--log-format",
+        type=click.Choice(logs.FORMATS),
+        default=logs.AUTO,
+        show_default=True,
+        help=logs.HELP,
+        **more,
+    )
