@@ -1,4 +1,4 @@
-"""A private Redis for the tests: a real server on a unix socket, started for the session."""
+"""A text, and a private Redis: a real server on a unix socket, started for the session."""
 
 from __future__ import annotations
 
@@ -8,11 +8,21 @@ import pytest
 
 from bpefleet.producer.embedded import EmbeddedServer
 from bpefleet.shared.connect import connect
+from tests.texts import english
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from redis import Redis
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A text in English, of some 300 kB."""
+    path = tmp_path_factory.mktemp("corpus") / "english.txt"
+    path.write_text("\n<|endoftext|>\n".join(english().documents), encoding="utf-8")
+    return path
 
 
 @pytest.fixture(scope="session")

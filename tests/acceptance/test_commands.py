@@ -14,7 +14,6 @@ from bpefleet.shared.errors import ExitCode
 from bpefleet.shared.tokenizer import MANIFEST
 from tests.command import bpefleet, start
 from tests.eventually import eventually
-from tests.texts import english
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,13 +22,6 @@ VOCAB = ("--vocab-size", 600)
 PIECES = ("--chunk-size", "100kB")
 SLOW = ("--pattern", r"\w|\W", "--chunk-size", "200kB")
 """A pattern that takes its time, and chunks that are over soon."""
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("corpus") / "english.txt"
-    path.write_text("\n<|endoftext|>\n".join(english().documents), encoding="utf-8")
-    return path
 
 
 @pytest.fixture(scope="module")

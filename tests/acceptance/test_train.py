@@ -11,22 +11,9 @@ import pytest
 
 from bpefleet.producer.directory import COUNTS
 from bpefleet.shared.tokenizer import MANIFEST
+from tests.artifacts import artifacts
 from tests.command import alive, bpefleet, descendants, start
 from tests.eventually import eventually
-from tests.texts import english
-
-ARTIFACTS = ("tokenizer.json", "vocab.json", "merges.txt", "tokenizer.tiktoken", "tiktoken.json")
-
-
-def artifacts(directory: Path) -> dict[str, bytes]:
-    return {name: (directory / name).read_bytes() for name in ARTIFACTS}
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("corpus") / "english.txt"
-    path.write_text("\n<|endoftext|>\n".join(english().documents), encoding="utf-8")
-    return path
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tests.acceptance.test_train import artifacts
+from tests.artifacts import artifacts
 from tests.command import bpefleet
 from tests.texts import english
 

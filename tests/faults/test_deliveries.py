@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 def test_damaged_truncated_swapped_and_expired_payloads(
     slow: Task, launch: Launcher, out: Path, server: Server
 ) -> None:
-    launch.workers(server.url)
-    run = launch(*slow.train(out), "--redis", server.url)
-    eventually(lambda: counted(out) > 2, 20)
+    run = _run(slow, launch, out, server)
     with server.client() as client:
         _, keys = _pause(run, client, out)
         first, second, third, fourth, fifth, *_ = keys
@@ -49,9 +47,7 @@ def test_damaged_truncated_swapped_and_expired_payloads(
 def test_duplicated_and_late_results(
     slow: Task, launch: Launcher, out: Path, server: Server
 ) -> None:
-    launch.workers(server.url)
-    run = launch(*slow.train(out), "--redis", server.url)
-    eventually(lambda: counted(out) > 5, 20)
+    run = _run(slow, launch, out, server)
     with server.client() as client:
         events, keys = _pause(run, client, out)
         plan = RunDirectory.open(out).plan
@@ -69,6 +65,14 @@ def test_duplicated_and_late_results(
     slow.check(out)
     assert {attempt.chunk for attempt in history(out)} == set(range(len(plan.chunks)))
     assert failed_kinds(out) == set()
+
+
+def _run(task: Task, launch: Launcher, out: Path, server: Server) -> Command:
+    """A run with a pool of workers, of which a few chunks are counted."""
+    launch.workers(server.url)
+    run = launch(*task.train(out), "--redis", server.url)
+    eventually(lambda: counted(out) > 5, 20)
+    return run
 
 
 def _pause(run: Command, client: Redis, out: Path) -> tuple[list[dict[bytes, bytes]], list[bytes]]:

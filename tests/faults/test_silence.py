@@ -19,7 +19,7 @@ import pytest
 
 from bpefleet.shared.failures import ABANDONED
 from bpefleet.shared.tokenizer import MANIFEST
-from tests.acceptance.test_train import artifacts
+from tests.artifacts import artifacts
 from tests.command import bpefleet
 from tests.eventually import eventually
 from tests.faults.cable import Cable

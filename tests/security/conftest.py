@@ -7,20 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bpefleet.shared.signing import make_key
+from tests.artifacts import artifacts
 from tests.command import bpefleet
-from tests.security.fleet import VOCAB, artifacts
-from tests.texts import english
+from tests.security.fleet import VOCAB
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-@pytest.fixture(scope="session")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A text of some ten chunks."""
-    path = tmp_path_factory.mktemp("corpus") / "english.txt"
-    path.write_text("\n<|endoftext|>\n".join(english().documents), encoding="utf-8")
-    return path
 
 
 @pytest.fixture(scope="session")

@@ -23,11 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 VOCAB = ("--vocab-size", "400", "--pattern", "gpt2")
-ARTIFACTS = ("tokenizer.json", "vocab.json", "merges.txt", "tokenizer.tiktoken", "tiktoken.json")
-
-
-def artifacts(directory: Path) -> dict[str, bytes]:
-    return {name: (directory / name).read_bytes() for name in ARTIFACTS}
 
 
 @dataclass

@@ -12,9 +12,10 @@ from redis.exceptions import NoPermissionError
 from bpefleet.producer.embedded import EmbeddedServer
 from bpefleet.shared import keys
 from bpefleet.shared.connect import connect
+from tests.artifacts import artifacts
 from tests.command import bpefleet
 from tests.eventually import eventually
-from tests.security.fleet import artifacts, serving, training
+from tests.security.fleet import serving, training
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

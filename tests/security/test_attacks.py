@@ -15,9 +15,10 @@ import orjson
 import pytest
 
 from bpefleet.shared import keys
+from tests.artifacts import artifacts
 from tests.command import descendants
 from tests.eventually import eventually
-from tests.security.fleet import artifacts, serving, training
+from tests.security.fleet import serving, training
 from tests.security.stranger import CALLBACKS, QUEUE, Trap, plant, plant_calls, webhooks
 
 if TYPE_CHECKING:

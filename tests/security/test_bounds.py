@@ -23,8 +23,9 @@ from bpefleet.shared.event import event_fields, read_event
 from bpefleet.shared.messages import Failed, MessageError
 from bpefleet.shared.patterns import resolve
 from bpefleet.shared.signing import Signer
+from tests.artifacts import artifacts
 from tests.command import bpefleet
-from tests.security.fleet import VOCAB, artifacts, serving, training
+from tests.security.fleet import VOCAB, serving, training
 from tests.security.stranger import plant
 
 if TYPE_CHECKING:

@@ -18,9 +18,10 @@ from bpefleet.producer.progress import Progress
 from bpefleet.producer.watch import SNAPSHOT, Watch
 from bpefleet.shared.errors import ExitCode, OutputError
 from bpefleet.shared.tokenizer import MANIFEST
+from tests.artifacts import ARTIFACTS, artifacts
 from tests.command import bpefleet, start
 from tests.eventually import eventually
-from tests.security.fleet import ARTIFACTS, VOCAB, artifacts
+from tests.security.fleet import VOCAB
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

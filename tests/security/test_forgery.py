@@ -23,8 +23,9 @@ from bpefleet.shared.jobs import FleetJob, build_job, fleet_queue
 from bpefleet.shared.messages import Counted, CountSpec, Failed
 from bpefleet.shared.serializer import JsonSerializer
 from bpefleet.shared.signing import Signer, make_key, read_key
+from tests.artifacts import artifacts
 from tests.eventually import eventually
-from tests.security.fleet import artifacts, serving, training
+from tests.security.fleet import serving, training
 from tests.security.stranger import QUEUE
 
 if TYPE_CHECKING:

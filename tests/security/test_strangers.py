@@ -9,7 +9,8 @@ from rq import SpawnWorker, Worker
 
 from bpefleet.shared import keys
 from bpefleet.worker.worker import FleetWorker
-from tests.security.fleet import artifacts, serving, training
+from tests.artifacts import artifacts
+from tests.security.fleet import serving, training
 
 if TYPE_CHECKING:
     from pathlib import Path

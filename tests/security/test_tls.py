@@ -22,9 +22,10 @@ import trustme
 
 from bpefleet.producer.embedded import EmbeddedServer
 from bpefleet.shared.errors import ExitCode
+from tests.artifacts import artifacts
 from tests.command import bpefleet
 from tests.eventually import eventually
-from tests.security.fleet import VOCAB, artifacts
+from tests.security.fleet import VOCAB
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,8 @@ from bpefleet.kernel.blocks import SegmentEndError, blocks, read
 from bpefleet.kernel.segments import _Regex, count_segments
 from bpefleet.shared.errors import InvalidTextError, SourceChangedError, SourceError, UsageError
 from bpefleet.shared.patterns import PATTERNS
-from bpefleet.worker.count import count_spec, demand_same_counting
+from bpefleet.shared.reading import count_spec
+from bpefleet.worker.count import demand_same_counting
 from tests.worker.queueing import make_spec, whole
 
 if TYPE_CHECKING:
@@ -68,14 +69,14 @@ def test_a_file_that_shrank_is_told(tmp_path: Path) -> None:
     with pytest.raises(SegmentEndError, match=r"a\.txt ends at byte 5, before 9"):
         read(Range(str(path), 0, 9))
     with pytest.raises(SourceChangedError, match=r"a\.txt ends at byte 5"):
-        count_spec(make_spec((path, 0, 9)))
+        count_spec(make_spec((path, 0, 9)), count_segments)
 
 
 def test_missing_and_unreadable_files_are_told(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"cannot read .*nowhere\.txt: No such file"):
-        count_spec(make_spec((tmp_path / "nowhere.txt", 0, 1)))
+        count_spec(make_spec((tmp_path / "nowhere.txt", 0, 1)), count_segments)
     with pytest.raises(SourceError, match=r"cannot read .*: Is a directory"):
-        count_spec(make_spec((tmp_path, 0, 1)))
+        count_spec(make_spec((tmp_path, 0, 1)), count_segments)
 
 
 @pytest.mark.parametrize("pattern", ["gpt2", r"\w+|\W+"], ids=["native", "regex"])
@@ -83,7 +84,7 @@ def test_invalid_text_is_told_by_its_place_in_the_file(tmp_path: Path, pattern: 
     path = tmp_path / "a.txt"
     path.write_bytes(b"0123456789good b\xff\xfe d")
     with pytest.raises(InvalidTextError, match=r"a\.txt is not UTF-8 at byte 16\nhint: .*replace"):
-        count_spec(make_spec((path, 10, 20), pattern=pattern))
+        count_spec(make_spec((path, 10, 20), pattern=pattern), count_segments)
 
 
 @pytest.mark.parametrize("pattern", ["gpt2", r"\w+|\W+"], ids=["native", "regex"])
@@ -91,7 +92,9 @@ def test_replaced_sequences_are_counted(tmp_path: Path, pattern: str) -> None:
     path = tmp_path / "a.txt"
     # One lone byte, a cut-off three-byte sequence, and a U+FFFD of the text's own.
     path.write_bytes(b"a\xffb\xe2\x82c\xef\xbf\xbdd")
-    _counts, tally = count_spec(make_spec(whole(path), pattern=pattern, errors="replace"))
+    _counts, tally = count_spec(
+        make_spec(whole(path), pattern=pattern, errors="replace"), count_segments
+    )
     assert tally.replaced == 2
 
 
@@ -100,7 +103,7 @@ def test_segments_are_scanned_alone_and_added_up(tmp_path: Path, pattern: str) -
     path = tmp_path / "a.txt"
     path.write_text("one two<|endoftext|>two")
     spec = make_spec((path, 0, 5), (path, 5, 23), pattern=pattern)
-    counts, tally = count_spec(spec)
+    counts, tally = count_spec(spec, count_segments)
     assert counts.encode(_DIGEST) == _counted(["one", " t", "wo", "two"])
     assert (tally.bytes_read, counts.pretokens, len(counts)) == (23, 4, 4)
 

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bpefleet.kernel.segments import count_segments
 from bpefleet.producer.local_workers import LocalWorkers
 from bpefleet.shared import keys
 from bpefleet.shared.jobs import FleetJob, fleet_queue
 from bpefleet.shared.messages import Counted, Failed
+from bpefleet.shared.reading import count_spec
 from bpefleet.shared.serializer import JsonSerializer
-from bpefleet.worker.count import count_spec
 from bpefleet.worker.worker import FleetWorker
 from tests.eventually import eventually
 from tests.worker.processes import are_gone, children, descendants, is_alive
@@ -88,7 +89,7 @@ def test_a_counted_chunk(redis_url: str, connection: Redis, text: Path, pattern:
     with LocalWorkers(redis_url, 1):
         job = put(connection, spec, chunk=3)
         counted = next_event(connection)
-    counts, tally = count_spec(spec)
+    counts, tally = count_spec(spec, count_segments)
     assert isinstance(counted, Counted)
     payload: Any = connection.get(counted.key)
     assert payload == counts.encode(bytes.fromhex(spec.digest))

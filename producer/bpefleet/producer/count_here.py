@@ -13,14 +13,13 @@ from bpefleet.producer.ledger import Totals
 from bpefleet.shared.errors import BpefleetError
 from bpefleet.shared.failures import describe
 from bpefleet.shared.memory import peak_rss
-from bpefleet.shared.patterns import resolve
-from bpefleet.shared.reading import source_errors
+from bpefleet.shared.reading import count_spec
 
 if TYPE_CHECKING:
     from bpefleet.kernel._kernel import Counts
     from bpefleet.kernel.segments import Tally
     from bpefleet.producer.session import Session
-    from bpefleet.shared.messages import CountSpec, Failed
+    from bpefleet.shared.messages import Failed
 
 
 def count_here(session: Session) -> dict[int, Failed]:
@@ -63,7 +62,8 @@ def _count(session: Session, chunks: Chunks, chunk: int) -> Attempt | None:
     """Count a chunk and fold it in memory; its attempt, unless it failed."""
     began, start = time.time(), time.perf_counter()
     try:
-        counts, tally = _counted(session.directory.plan.spec(chunk, session.resources.errors))
+        spec = session.directory.plan.spec(chunk, session.resources.errors)
+        counts, tally = count_spec(spec, count_segments)
     except BpefleetError as error:
         _failed(session, chunks, chunk, replace(describe(error), started=began))
         return None
@@ -88,18 +88,6 @@ def _count(session: Session, chunks: Chunks, chunk: int) -> Attempt | None:
         scan_seconds=seconds - tally.read_seconds,
         fold_seconds=time.perf_counter() - start - seconds,
     )
-
-
-def _counted(spec: CountSpec) -> tuple[Counts, Tally]:
-    pattern = resolve(spec.pattern)
-    with source_errors():
-        return count_segments(
-            spec.segments,
-            native=pattern.name if pattern.native else None,
-            splits=pattern.splits,
-            special_tokens=spec.special_tokens,
-            errors=spec.errors,
-        )
 
 
 def _totals(counts: Counts, tally: Tally, seconds: float) -> Totals:

@@ -1,18 +1,49 @@
-"""Errors of reading and decoding sources, said the same way by all who count."""
+"""What all who count do alike: read a `CountSpec`, and say what is wrong with a source."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from bpefleet.shared.errors import InvalidTextError, SourceChangedError, SourceError, UsageError
+from bpefleet.shared.patterns import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from bpefleet.shared.messages import CountSpec
+
+_Found = TypeVar("_Found")
+
+
+def count_spec(spec: CountSpec, count: Callable[..., _Found]) -> _Found:
+    """Have the segments of a chunk counted.
+
+    Args:
+        spec: The chunk.
+        count: `bpefleet.kernel.segments.count_segments`, which this side of the project does not
+            import.
+
+    Returns:
+        What `count` found.
+
+    Raises:
+        SourceError: A source cannot be read, changed, or holds invalid text.
+        UsageError: The pattern is not usable.
+    """
+    pattern = resolve(spec.pattern)
+    with _source_errors():
+        return count(
+            spec.segments,
+            native=pattern.name if pattern.native else None,
+            splits=pattern.splits,
+            special_tokens=spec.special_tokens,
+            errors=spec.errors,
+        )
 
 
 @contextmanager
-def source_errors() -> Iterator[None]:
+def _source_errors() -> Iterator[None]:
     """Turn what `bpefleet.kernel.segments` raises into this project's errors.
 
     The kernel is a distribution of its own and raises subclasses of built-in exceptions; knowing

@@ -1,17 +1,14 @@
-"""Counting what a `CountSpec` asks for."""
+"""Whether this worker would count as its producer does."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bpefleet.kernel.segments import count_segments, engine
+from bpefleet.kernel.segments import engine
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.patterns import counting_digest, resolve
-from bpefleet.shared.reading import source_errors
 
 if TYPE_CHECKING:
-    from bpefleet.kernel._kernel import Counts
-    from bpefleet.kernel.segments import Tally
     from bpefleet.shared.messages import CountSpec
 
 
@@ -28,21 +25,4 @@ def demand_same_counting(spec: CountSpec) -> None:
         raise UsageError(
             f"this worker ({here}) would split text differently from the run's producer",
             hint="install the same version of bpefleet on both sides",
-        )
-
-
-def count_spec(spec: CountSpec) -> tuple[Counts, Tally]:
-    """Read and count the segments of a chunk.
-
-    Raises:
-        SourceError: A source cannot be read, changed, or holds invalid text.
-    """
-    pattern = resolve(spec.pattern)
-    with source_errors():
-        return count_segments(
-            spec.segments,
-            native=pattern.name if pattern.native else None,
-            splits=pattern.splits,
-            special_tokens=spec.special_tokens,
-            errors=spec.errors,
         )

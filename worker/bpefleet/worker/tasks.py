@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from rq import get_current_job
 
+from bpefleet.kernel.segments import count_segments
 from bpefleet.shared.messages import CountSpec
+from bpefleet.shared.reading import count_spec
 from bpefleet.worker.corpus import demand_within_roots
-from bpefleet.worker.count import count_spec, demand_same_counting
+from bpefleet.worker.count import demand_same_counting
 from bpefleet.worker.publish import publish
 from bpefleet.worker.stages import Stages
 
@@ -39,7 +41,7 @@ def count_chunk(run: str, chunk: int, spec: dict[str, Any]) -> dict[str, Any]:
     demand_within_roots(plan)
     demand_same_counting(plan)
     with stages.stage("count"):
-        counts, tally = count_spec(plan)
+        counts, tally = count_spec(plan, count_segments)
     counted = publish(
         job, run, chunk, digest=plan.digest, counts=counts, tally=tally, stages=stages
     )
