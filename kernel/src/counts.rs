@@ -1,7 +1,7 @@
 //! `Counts`: the count table as a Python class.
 
 use bpefleet_core::count::{self, Errors};
-use bpefleet_core::payload::{self, Digest};
+use bpefleet_core::payload::{self, Digest, Limits};
 use bpefleet_core::scan::Pattern;
 use bpefleet_core::specials::Specials;
 use bpefleet_core::table::CountTable;
@@ -192,7 +192,9 @@ impl Counts {
     /// Args:
     ///     payload: What `encode` gave; any buffer.
     ///     digest: The digest it must be bound to, 32 bytes.
-    ///     max_bytes: A larger payload is refused.
+    ///     max_bytes: A larger payload is refused. No limit, like the following, where it is None.
+    ///     max_entries: One with more different pre-tokens is refused.
+    ///     max_pretoken: One with a pre-token of more bytes is refused, if these are more than 15.
     ///
     /// Returns:
     ///     Its pre-tokens, and how many of them differ.
@@ -201,20 +203,23 @@ impl Counts {
     ///     PayloadError: It is damaged, too large, or of another version or digest.
     ///     CountOverflow: The counts would not fit.
     ///     ValueError: The digest has another length.
-    #[pyo3(signature = (payload, digest, *, max_bytes = DEFAULT_MAX_BYTES))]
+    #[pyo3(signature = (payload, digest, *, max_bytes = None, max_entries = None, max_pretoken = None))]
     fn fold_payload(
         &mut self,
         py: Python<'_>,
         payload: Bytes<'_>,
         digest: &[u8],
-        max_bytes: u64,
+        max_bytes: Option<u64>,
+        max_entries: Option<u64>,
+        max_pretoken: Option<u64>,
     ) -> PyResult<(u64, u64)> {
         let digest = digest_of(digest)?;
+        let limits = limits(max_bytes, max_entries, max_pretoken);
         let table = &mut self.table;
         let payload = payload.as_ref();
         guarded(|| {
             let info = py
-                .detach(|| payload::fold(payload, &digest, max_bytes, table))
+                .detach(|| payload::fold(payload, &digest, &limits, table))
                 .map_err(|error| from_payload(&error))?;
             Ok((info.pretokens, info.unique()))
         })
@@ -225,31 +230,41 @@ impl Counts {
     /// Args:
     ///     payload: What `encode` gave; any buffer.
     ///     digest: The digest it must be bound to, 32 bytes.
-    ///     max_bytes: A larger payload is refused.
+    ///     max_bytes: Like the following, as for `fold_payload`.
+    ///     max_entries: Likewise.
+    ///     max_pretoken: Likewise.
     ///
     /// Raises:
     ///     PayloadError: It is damaged, too large, or of another version or digest.
     ///     ValueError: The digest has another length.
     #[staticmethod]
-    #[pyo3(signature = (payload, digest, *, max_bytes = DEFAULT_MAX_BYTES))]
+    #[pyo3(signature = (payload, digest, *, max_bytes = None, max_entries = None, max_pretoken = None))]
     fn check_payload(
         py: Python<'_>,
         payload: Bytes<'_>,
         digest: &[u8],
-        max_bytes: u64,
+        max_bytes: Option<u64>,
+        max_entries: Option<u64>,
+        max_pretoken: Option<u64>,
     ) -> PyResult<PayloadInfo> {
         let digest = digest_of(digest)?;
+        let limits = limits(max_bytes, max_entries, max_pretoken);
         let payload = payload.as_ref();
         guarded(|| {
-            py.detach(|| payload::check(payload, &digest, max_bytes))
+            py.detach(|| payload::check(payload, &digest, &limits))
                 .map(PayloadInfo)
                 .map_err(|error| from_payload(&error))
         })
     }
 }
 
-/// 1 GiB: some 100 million different pre-tokens.
-const DEFAULT_MAX_BYTES: u64 = 1 << 30;
+fn limits(bytes: Option<u64>, entries: Option<u64>, pretoken: Option<u64>) -> Limits {
+    Limits {
+        bytes: bytes.unwrap_or(Limits::NONE.bytes),
+        entries: entries.unwrap_or(Limits::NONE.entries),
+        pretoken: pretoken.unwrap_or(Limits::NONE.pretoken),
+    }
+}
 
 /// What a payload says of itself.
 #[pyclass(module = "bpefleet.kernel", name = "PayloadInfo", frozen)]

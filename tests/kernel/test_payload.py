@@ -94,11 +94,23 @@ def test_refusals_name_the_reason() -> None:
         Counts().fold_payload(payload, bytes(32))
 
 
-def test_a_payload_may_be_too_large() -> None:
-    payload = some_counts(7).encode(DIGEST)
-    with pytest.raises(PayloadError, match=f"{len(payload)} bytes, but {len(payload) - 1} are"):
-        Counts().fold_payload(payload, DIGEST, max_bytes=len(payload) - 1)
-    Counts().fold_payload(payload, DIGEST, max_bytes=len(payload))
+@pytest.mark.parametrize(
+    ("limit", "what"),
+    [
+        ("max_bytes", "bytes"),
+        ("max_entries", "different pre-tokens"),
+        ("max_pretoken", "bytes of one pre-token"),
+    ],
+)
+def test_a_payload_may_be_too_large(limit: str, what: str) -> None:
+    counts = some_counts(7)
+    payload = counts.encode(DIGEST)
+    longest = max(len(pretoken) for pretoken, _ in counts.items())
+    size = {"max_bytes": len(payload), "max_entries": len(counts), "max_pretoken": longest}[limit]
+    fits, exceeds = {limit: size}, {limit: size - 1}
+    with pytest.raises(PayloadError, match=f"^{size} {what}, but {size - 1} are allowed$"):
+        Counts().fold_payload(payload, DIGEST, **exceeds)
+    Counts().fold_payload(payload, DIGEST, **fits)
 
 
 @pytest.mark.parametrize("digest", [b"", bytes(31), bytes(33)])

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import textwrap
 import time
 import zlib
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import orjson
 import pytest
 
-from bpefleet.kernel import segments
+from bpefleet.kernel import Counts, PayloadError, segments
 from bpefleet.producer.api import train
+from bpefleet.producer.ledger import FOLDED, Ledger
 from bpefleet.shared import keys
 from bpefleet.shared.admission import RefusedJobError, admitted
 from bpefleet.shared.connect import connect
 from bpefleet.shared.errors import ExitCode, UsageError
 from bpefleet.shared.event import event_fields, read_event
-from bpefleet.shared.messages import Failed, MessageError
+from bpefleet.shared.messages import Counted, Failed, MessageError
 from bpefleet.shared.patterns import resolve
 from bpefleet.shared.signing import Signer
 from tests.artifacts import artifacts
 from tests.command import bpefleet
+from tests.eventually import eventually
 from tests.security.fleet import VOCAB, serving, training
 from tests.security.stranger import plant
+from tests.worker.queueing import events, make_spec, put, whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -147,14 +152,89 @@ def test_a_huge_event_is_not_parsed() -> None:
         read_event(Signer(), "run", 1, b"1-0", raw)
 
 
-def test_a_payload_beyond_the_cap_is_neither_written_nor_fetched(
+_WITH_A_SMALL_CAP = """
+    from bpefleet.shared import keys
+    keys.LARGEST_PAYLOAD = 1000
+    from bpefleet.worker.__main__ import main
+    main()
+"""
+
+
+def test_a_payload_beyond_the_cap_is_not_written(
+    redis_url: str, connection: Redis, corpus: Path
+) -> None:
+    """The workers' cap, in a real worker."""
+    command = [sys.executable, "-P", "-c", textwrap.dedent(_WITH_A_SMALL_CAP), "-n", "1"]
+    worker = subprocess.Popen(
+        command, env={**os.environ, "BPEFLEET_REDIS": redis_url}, stderr=subprocess.DEVNULL
+    )
+    try:
+        put(connection, make_spec((corpus, 0, 100), pattern="gpt2"), chunk=0)
+        put(connection, make_spec(whole(corpus), pattern="gpt2"), chunk=1)
+        eventually(lambda: len(events(connection)) == 2, 30)
+    finally:
+        worker.terminate()
+        worker.wait()
+    small, large = (end for _, end in sorted(events(connection), key=itemgetter(0)))
+    assert isinstance(small, Counted)
+    assert isinstance(large, Failed)
+    assert (large.kind, large.may_heal) == ("SourceError", False)
+    assert "more than the 1,000 that Redis can hold in one value" in large.error
+    assert "smaller --chunk-size" in large.error
+    assert list(connection.scan_iter("bpefleet:payload:*")) == [small.key.encode()]
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["x" * 31], "31 bytes of one pre-token, but 30 are allowed"),
+        ([str(number) for number in range(11)], "11 different pre-tokens, but 10 are allowed"),
+    ],
+    ids=["long", "many"],
+)
+def test_a_payload_holds_no_more_than_its_text_can(
+    tmp_path: Path, words: list[str], why: str
+) -> None:
+    """Of ten bytes of text: ten pre-tokens, or one of ten U+FFFD."""
+    digest = bytes(32)
+    sound, odd = Counts(), Counts()
+    sound.add("\ufffd".encode() * 10)
+    for word in words:
+        odd.add(word.encode())
+    ledger = Ledger(tmp_path, digest.hex())
+    counted = Counted("", "", 0, 10, 1, 1, 0, 0, 0.0, 0, "", 0.0, 0.0)
+    with pytest.raises(PayloadError, match=why):
+        ledger.add(0, counted, odd.encode(digest))
+    assert (list(tmp_path.iterdir()), len(ledger.counts)) == ([], 0)
+    assert ledger.add(0, counted, sound.encode(digest))
+
+
+def test_what_the_ledger_wrote_itself_may_be_of_any_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A corpus has more different pre-tokens than a chunk."""
+    monkeypatch.setattr("bpefleet.producer.ledger.LARGEST_PAYLOAD", 1000)
+    digest = bytes(32)
+    ledger = Ledger(tmp_path, digest.hex())
+    for chunk in range(3):
+        counts = Counts()
+        counts.add_all({f"{chunk}-{number}": 1 for number in range(100)})
+        read = counts.pretokens
+        counted = Counted("", "", 0, read, read, read, 0, 0, 0.0, 0, "", 0.0, 0.0)
+        ledger.add(chunk, counted, counts.encode(digest))
+    ledger.compact()
+    assert (tmp_path / FOLDED).stat().st_size > 1000
+    assert len(Ledger(tmp_path, digest.hex()).counts) == 300
+
+
+def test_a_payload_beyond_the_cap_is_not_fetched(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, redis_url: str
 ) -> None:
-    """The producer's cap; the workers have their own, of the same name."""
+    """The producer's cap."""
     monkeypatch.setattr("bpefleet.producer.fold.LARGEST_PAYLOAD", 1000)
     monkeypatch.setattr("bpefleet.producer.chunks.PAUSES", (0.0,))
     monkeypatch.setattr("bpefleet.producer.chunks.RETRIES", 1)
-    with pytest.raises(Exception, match="expired before they were folded"):
+    with pytest.raises(Exception, match="or are larger than 1,000 bytes"):
         train(corpus, vocab_size=400, out=tmp_path / "run", workers=1, redis=redis_url)
     with connect(redis_url) as connection:
         assert list(connection.scan_iter("bpefleet:payload:*")) == []

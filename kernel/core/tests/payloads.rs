@@ -2,7 +2,7 @@
 
 mod common;
 
-use bpefleet_core::payload::{check, encode, fold, PayloadError};
+use bpefleet_core::payload::{check, encode, fold, Limits, PayloadError};
 use bpefleet_core::table::{CountTable, Overflow};
 use common::payloads::{self, Claim, DIGEST, HEADER, MAX};
 use common::{map, Random};
@@ -32,7 +32,7 @@ fn forged(body: &[u8], pretokens: u64, short: u64, mid: u64, long: u64) -> Vec<u
 fn refused(payload: &[u8]) -> PayloadError {
     let mut table = small();
     let before = map(&table);
-    let error = fold(payload, &DIGEST, MAX, &mut table).expect_err("not sound");
+    let error = fold(payload, &DIGEST, &MAX, &mut table).expect_err("not sound");
     assert_eq!(map(&table), before);
     error
 }
@@ -55,14 +55,14 @@ fn round_trip() {
         }
         let payload = encode(&table, &DIGEST);
         let mut back = CountTable::new();
-        let told = fold(&payload, &DIGEST, MAX, &mut back).expect("sound");
+        let told = fold(&payload, &DIGEST, &MAX, &mut back).expect("sound");
         assert_eq!(map(&back), map(&table));
         assert_eq!(
             (told.pretokens, told.unique()),
             (table.pretokens(), table.len() as u64)
         );
-        assert_eq!(check(&payload, &DIGEST, MAX), Ok(told));
-        fold(&payload, &DIGEST, MAX, &mut back).expect("sound");
+        assert_eq!(check(&payload, &DIGEST, &MAX), Ok(told));
+        fold(&payload, &DIGEST, &MAX, &mut back).expect("sound");
         assert_eq!(back.pretokens(), 2 * table.pretokens());
         assert_eq!(back.len(), table.len());
     }
@@ -91,13 +91,13 @@ fn equal_counts_give_equal_bytes() {
 
 #[test]
 fn the_largest_count() {
-    let payload = encode(&table(&[(b"a", u64::MAX)]), &DIGEST);
+    let payload = encode(&table(&[(b"a", u64::&MAX)]), &DIGEST);
     let mut back = CountTable::new();
-    fold(&payload, &DIGEST, MAX, &mut back).expect("sound");
-    assert_eq!(back.get(b"a"), u64::MAX);
-    let again = fold(&payload, &DIGEST, MAX, &mut back);
+    fold(&payload, &DIGEST, &MAX, &mut back).expect("sound");
+    assert_eq!(back.get(b"a"), u64::&MAX);
+    let again = fold(&payload, &DIGEST, &MAX, &mut back);
     assert_eq!(again, Err(PayloadError::Overflow(Overflow)));
-    assert_eq!(back.get(b"a"), u64::MAX);
+    assert_eq!(back.get(b"a"), u64::&MAX);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn random_damage_under_a_fitting_checksum_never_panics() {
         let numbers: Vec<_> = (0..3).map(|_| random.below(4) as u64).collect();
         let forged = forged(&damaged, 1304, numbers[0], numbers[1], numbers[2]);
         let mut table = CountTable::new();
-        if fold(&forged, &DIGEST, MAX, &mut table).is_ok() {
+        if fold(&forged, &DIGEST, &MAX, &mut table).is_ok() {
             assert_eq!(map(&table).values().sum::<u64>(), 1304);
         } else {
             assert!(table.is_empty());
@@ -148,7 +148,7 @@ fn random_damage_under_a_fitting_checksum_never_panics() {
 #[test]
 fn others_are_refused_by_name() {
     let payload = encode(&small(), &DIGEST);
-    let error = fold(&payload, &[8; 32], MAX, &mut CountTable::new()).expect_err("other digest");
+    let error = fold(&payload, &[8; 32], &MAX, &mut CountTable::new()).expect_err("other digest");
     assert!(
         error.to_string().contains("made for digest 0707"),
         "{error}"
@@ -159,17 +159,37 @@ fn others_are_refused_by_name() {
     newer[8] = 2;
     assert_eq!(refused(&newer), PayloadError::Version { found: 2 });
     assert_eq!(refused(b"PK\x03\x04 and more"), PayloadError::NotAPayload);
+}
 
-    let size = payload.len() as u64;
-    let result = fold(&payload, &DIGEST, size - 1, &mut CountTable::new());
+#[test]
+fn what_exceeds_a_limit_is_refused() {
+    let payload = encode(&small(), &DIGEST);
+    let fits = Limits {
+        bytes: payload.len() as u64,
+        entries: 4,
+        pretoken: 21,
+    };
+    assert!(fold(&payload, &DIGEST, &fits, &mut CountTable::new()).is_ok());
+    let bytes = fits.bytes - 1;
+    let (entries, pretoken) = (fits.entries - 1, fits.pretoken - 1);
+    let refused = |limits| {
+        let mut table = CountTable::new();
+        let error = fold(&payload, &DIGEST, &limits, &mut table).expect_err("too large");
+        assert!(table.is_empty());
+        error.to_string()
+    };
     assert_eq!(
-        result,
-        Err(PayloadError::TooLarge {
-            size,
-            max: size - 1
-        })
+        refused(Limits { bytes, ..fits }),
+        format!("{} bytes, but {bytes} are allowed", payload.len())
     );
-    assert!(fold(&payload, &DIGEST, size, &mut CountTable::new()).is_ok());
+    assert_eq!(
+        refused(Limits { entries, ..fits }),
+        "4 different pre-tokens, but 3 are allowed"
+    );
+    assert_eq!(
+        refused(Limits { pretoken, ..fits }),
+        "21 bytes of one pre-token, but 20 are allowed"
+    );
 }
 
 #[test]
@@ -177,7 +197,7 @@ fn contradictions_are_refused() {
     assert!(fold(
         &forged(b"\x11a", 1, 1, 0, 0),
         &DIGEST,
-        MAX,
+        &MAX,
         &mut CountTable::new()
     )
     .is_ok());
@@ -191,7 +211,7 @@ fn contradictions_are_refused() {
         fold(
             &forged(&order[..], 2, 2, 0, 0),
             &DIGEST,
-            MAX,
+            &MAX,
             &mut CountTable::new(),
         )
         .is_ok()

@@ -190,7 +190,10 @@ class Aggregator:
     ) -> str | None:
         """Fold a payload off the loop; what is wrong with it, if anything."""
         if payload is None:
-            return "its counts expired before they were folded"
+            return (
+                "its counts expired before they were folded, or are larger than "
+                f"{LARGEST_PAYLOAD:,} bytes"
+            )
         async with self._folding:
             try:
                 await asyncio.to_thread(self._check_and_add, chunk, counted, payload)

@@ -24,6 +24,7 @@ import orjson
 from bpefleet.kernel import Counts, KernelError, PayloadError
 from bpefleet.producer.files import remove_all, remove_temporary, write_atomically
 from bpefleet.shared.errors import OutputError
+from bpefleet.shared.keys import LARGEST_PAYLOAD
 from bpefleet.shared.messages import Counted, Message, MessageError
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ COMPACT_AT: Final = 64
 """Parts that are folded into one file."""
 _MOST: Final = 1 << 50
 """Bytes, or seconds, that no chunk and no process has."""
+_GROWTH: Final = 3
+"""Bytes of a pre-token to a byte of text, at most: U+FFFD in place of one that is not UTF-8."""
 FEW_PARTS: Final = 4
 """Parts that are read again sooner than they are written as one."""
 
@@ -123,13 +126,20 @@ class Ledger:
         """Fold one chunk, on disk. False if it was folded before.
 
         Raises:
-            PayloadError: The payload is damaged, not of this run, or not what `counted` says;
-                nothing was changed.
+            PayloadError: The payload is damaged, not of this run, not what `counted` says, or holds
+                more than a chunk of so many bytes can; nothing was changed.
             OutputError: The disk is full or fails; nothing was changed.
         """
         if chunk in self.chunks:
             return False
-        _demand_plausible(counted, Counts.check_payload(payload, self._digest))
+        info = Counts.check_payload(
+            payload,
+            self._digest,
+            max_bytes=LARGEST_PAYLOAD,
+            max_entries=counted.bytes_read,
+            max_pretoken=_GROWTH * counted.bytes_read,
+        )
+        _demand_plausible(counted, info)
         part = self._folder / f"part-{chunk:08}.counts"
         write_atomically(part, orjson.dumps(counted.to_json()), b"\n", payload)
         self._behind.append(part)

@@ -8,7 +8,7 @@
 use std::iter;
 
 use super::cursor::{write_varint, Cursor};
-use super::{Info, PayloadError};
+use super::{demand_at_most, Info, Limits, PayloadError};
 use crate::table::key::{Key, Mid, Short, LONGEST_KEY};
 use crate::table::long::{self, Addition};
 use crate::table::words::Words;
@@ -46,14 +46,14 @@ fn write_words<K: Key>(words: &Words<K>, out: &mut Vec<u8>) {
     }
 }
 
-/// Checks that the body holds exactly what the header says.
-pub(super) fn check(body: &[u8], info: &Info) -> Result<(), PayloadError> {
+/// Checks that the body holds exactly what the header says, and no pre-token beyond the limits.
+pub(super) fn check(body: &[u8], info: &Info, limits: &Limits) -> Result<(), PayloadError> {
     let mut cursor = Cursor::new(body);
     let mut total = Some(0u64);
     let mut sum = |count| total = total.and_then(|total| total.checked_add(count));
     check_words::<Short>(&mut cursor, info.short, &mut sum)?;
     check_words::<Mid>(&mut cursor, info.mid, &mut sum)?;
-    check_longs(&mut cursor, info.long, &mut sum)?;
+    check_longs(&mut cursor, info.long, limits.pretoken, &mut sum)?;
     if !cursor.is_at_end() {
         return Err(PayloadError::Malformed("bytes after the last entry"));
     }
@@ -86,11 +86,13 @@ fn check_words<K: Key>(
 fn check_longs(
     cursor: &mut Cursor<'_>,
     entries: u64,
+    longest: u64,
     sum: &mut impl FnMut(u64),
 ) -> Result<(), PayloadError> {
     let mut last = None;
     for _ in 0..entries {
         let (pretoken, count) = next_long(cursor).ok_or(BAD_ENTRY)?;
+        demand_at_most(longest, pretoken.len() as u64, "bytes of one pre-token")?;
         let place = Some((long::hash(pretoken), pretoken));
         if place <= last {
             return Err(OUT_OF_ORDER);

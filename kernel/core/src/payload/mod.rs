@@ -53,12 +53,14 @@ pub enum PayloadError {
         /// The digest asked for.
         expected: Digest,
     },
-    /// Larger than the caller allows.
+    /// More than the caller's [`Limits`] allow.
     TooLarge {
-        /// Bytes it has, or says it has.
+        /// How much it has.
         size: u64,
-        /// Bytes allowed.
+        /// How much is allowed.
         max: u64,
+        /// Of what.
+        what: &'static str,
     },
     /// The checksum fits, yet the contents contradict themselves.
     Malformed(&'static str),
@@ -81,7 +83,9 @@ impl fmt::Display for PayloadError {
             Self::Digest { found, expected } => {
                 write!(f, "made for digest {}, not {}", Hex(found), Hex(expected))
             }
-            Self::TooLarge { size, max } => write!(f, "{size} bytes, but {max} are allowed"),
+            Self::TooLarge { size, max, what } => {
+                write!(f, "{size} {what}, but {max} are allowed")
+            }
             Self::Malformed(what) => write!(f, "malformed: {what}"),
             Self::Overflow(overflow) => overflow.fmt(f),
         }
@@ -97,6 +101,33 @@ impl fmt::Display for Hex<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
+}
+
+/// What the caller allows a payload to hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes of the payload.
+    pub bytes: u64,
+    /// Different pre-tokens.
+    pub entries: u64,
+    /// Bytes of one pre-token, of those that are longer than 15.
+    pub pretoken: u64,
+}
+
+impl Limits {
+    /// For payloads of one's own.
+    pub const NONE: Self = Self {
+        bytes: u64::MAX,
+        entries: u64::MAX,
+        pretoken: u64::MAX,
+    };
+}
+
+fn demand_at_most(max: u64, size: u64, what: &'static str) -> Result<(), PayloadError> {
+    if size > max {
+        return Err(PayloadError::TooLarge { size, max, what });
+    }
+    Ok(())
 }
 
 /// Writes the counts of `table` as a payload for `digest`.
@@ -121,34 +152,29 @@ pub fn encode(table: &CountTable, digest: &Digest) -> Vec<u8> {
 ///
 /// # Errors
 /// [`PayloadError`].
-pub fn check(payload: &[u8], digest: &Digest, max_bytes: u64) -> Result<Info, PayloadError> {
-    let size = payload.len() as u64;
-    if size > max_bytes {
-        return Err(PayloadError::TooLarge {
-            size,
-            max: max_bytes,
-        });
-    }
+pub fn check(payload: &[u8], digest: &Digest, limits: &Limits) -> Result<Info, PayloadError> {
+    demand_at_most(limits.bytes, payload.len() as u64, "bytes")?;
     let info = Info::read(payload)?;
     if info.digest != *digest {
         let (found, expected) = (info.digest, *digest);
         return Err(PayloadError::Digest { found, expected });
     }
-    body::check(body_of(payload), &info)?;
+    demand_at_most(limits.entries, info.unique(), "different pre-tokens")?;
+    body::check(body_of(payload), &info, limits)?;
     Ok(info)
 }
 
-/// Adds the counts of a payload to `table`: all of them, or none. At most `max_bytes` are read.
+/// Adds the counts of a payload within `limits` to `table`: all of them, or none.
 ///
 /// # Errors
 /// [`PayloadError`]; the table is unchanged then.
 pub fn fold(
     payload: &[u8],
     digest: &Digest,
-    max_bytes: u64,
+    limits: &Limits,
     table: &mut CountTable,
 ) -> Result<Info, PayloadError> {
-    let info = check(payload, digest, max_bytes)?;
+    let info = check(payload, digest, limits)?;
     let total = table
         .total_with(info.pretokens)
         .map_err(PayloadError::Overflow)?;

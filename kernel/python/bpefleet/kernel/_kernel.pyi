@@ -78,10 +78,23 @@ class Counts:
     def fold(self, other: Counts) -> None: ...
     def encode(self, digest: bytes) -> bytes: ...
     def fold_payload(
-        self, payload: Buffer, digest: bytes, *, max_bytes: int = ...
+        self,
+        payload: Buffer,
+        digest: bytes,
+        *,
+        max_bytes: int | None = None,
+        max_entries: int | None = None,
+        max_pretoken: int | None = None,
     ) -> tuple[int, int]: ...
     @staticmethod
-    def check_payload(payload: Buffer, digest: bytes, *, max_bytes: int = ...) -> PayloadInfo: ...
+    def check_payload(
+        payload: Buffer,
+        digest: bytes,
+        *,
+        max_bytes: int | None = None,
+        max_entries: int | None = None,
+        max_pretoken: int | None = None,
+    ) -> PayloadInfo: ...
 
 def merge(
     counts: Counts,
