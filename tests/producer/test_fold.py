@@ -32,7 +32,7 @@ from bpefleet.producer.sources import SourceFile
 from bpefleet.producer.stop import Stop
 from bpefleet.producer.watch import Watch
 from bpefleet.shared.connect import connect, connect_async
-from bpefleet.shared.keys import QUEUE, events_key, payload_key, run_and_chunk
+from bpefleet.shared.keys import QUEUE, events_key, job_id, payload_key, run_and_chunk
 from bpefleet.shared.messages import Counted, Failed, Segment
 
 if TYPE_CHECKING:
@@ -65,10 +65,17 @@ class Desk:
             key, digest, len(payload), SIZE, counts.pretokens, 2, 0, 0, 0.1, 1, "w", 0.0, 0.1
         )
 
-    async def announce(self, chunk: int, outcome: str, body: Counted | Failed) -> None:
+    async def attempt(self, chunk: int) -> str:
+        """Which attempt at a chunk is under way."""
+        found: Any = await self.redis.hget(f"rq:job:{job_id(self.plan.run, chunk)}", "enqueued_at")
+        return str((found or b"").decode())
+
+    async def announce(
+        self, chunk: int, outcome: str, body: Counted | Failed, attempt: str | None = None
+    ) -> None:
         event = {
             "chunk": chunk,
-            "job": "j",
+            "attempt": await self.attempt(chunk) if attempt is None else attempt,
             "outcome": outcome,
             "body": orjson.dumps(body.to_json()),
         }
@@ -302,12 +309,39 @@ def test_a_success_after_a_failure_counts(plan: Plan, tmp_path: Path, redis_url:
     assert ledger.counts.items() == expected()
 
 
+def test_the_end_of_an_attempt_before_is_not_that_of_the_present_one(
+    plan: Plan, tmp_path: Path, redis_url: str
+) -> None:
+    """Late, or played back: failures that would end the chunk, and counts that are gone."""
+    before: dict[int, str] = {}
+
+    async def deliver(desk: Desk, chunk: int) -> None:
+        if desk.attempts[chunk] == 1:
+            before[chunk] = await desk.attempt(chunk)
+            await desk.announce(chunk, "failed", Failed("Lost", "lost", may_heal=True))
+            return
+        assert await desk.attempt(chunk) != before[chunk]
+        gone = await desk.publish(chunk)
+        await desk.redis.delete(gone.key)
+        for _ in range(RETRIES + 1):
+            await desk.announce(chunk, "counted", gone, before[chunk])
+        await desk.announce(chunk, "failed", Failed("Error", "old"), before[chunk])
+        await desk.deliver(chunk)
+
+    ledger = Ledger(tmp_path, plan.digest)
+    aggregator = asyncio.run(serve(plan, ledger, redis_url, deliver, tmp_path))
+    assert ledger.counts.items() == expected()
+    assert aggregator.chunks.retries == CHUNKS
+    assert not any(attempt.final for each in read_attempts(tmp_path).values() for attempt in each)
+
+
 def test_strange_events_are_left_aside(plan: Plan, tmp_path: Path, redis_url: str) -> None:
     async def deliver(desk: Desk, chunk: int) -> None:
         stream = events_key(desk.plan.run)
         await desk.redis.xadd(stream, {"chunk": "x"})
-        await desk.redis.xadd(stream, {"chunk": "1", "outcome": "counted", "body": b"{\xff"})
-        await desk.redis.xadd(stream, {"chunk": "99999", "outcome": "counted", "body": b"{}"})
+        odd: dict[Any, Any] = {"chunk": "1", "attempt": "", "outcome": "counted", "body": b"{\xff"}
+        await desk.redis.xadd(stream, odd)
+        await desk.redis.xadd(stream, odd | {"chunk": "99999", "body": b"{}"})
         await desk.deliver(chunk)
 
     ledger = Ledger(tmp_path, plan.digest)

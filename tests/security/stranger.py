@@ -109,6 +109,12 @@ def plant(
         connection.lpush(QUEUE, job_id)
 
 
+def attempt(connection: Redis, run: str, chunk: int) -> str:
+    """Which attempt at a chunk is under way, as anyone can read."""
+    found: Any = connection.hget(f"rq:job:{keys.job_id(run, chunk)}", "enqueued_at")
+    return str((found or b"").decode())
+
+
 def plant_calls(connection: Redis, trap: Trap, encode: Callable[[Any], bytes], name: str) -> int:
     """Queue each call of a trap, plain and compressed; how many jobs."""
     calls = trap.calls()

@@ -143,7 +143,7 @@ def test_what_may_be_loaded_is_bounded() -> None:
 
 
 def test_a_huge_event_is_not_parsed() -> None:
-    fields = event_fields(Signer(), "run", 0, Failed("Long", "x" * (1 << 20)))
+    fields = event_fields(Signer(), "run", 0, "", Failed("Long", "x" * (1 << 20)))
     raw = {
         key.encode(): value if isinstance(value, bytes) else str(value).encode()
         for key, value in fields.items()

@@ -15,6 +15,8 @@ import orjson
 import pytest
 
 from bpefleet.kernel import Counts
+from bpefleet.producer.attempts import read_attempts
+from bpefleet.producer.few import FEW
 from bpefleet.producer.ledger import read_index
 from bpefleet.shared import keys
 from bpefleet.shared.connect import connect
@@ -24,9 +26,10 @@ from bpefleet.shared.messages import Counted, CountSpec, Failed
 from bpefleet.shared.serializer import JsonSerializer
 from bpefleet.shared.signing import Signer, make_key, read_key
 from tests.artifacts import artifacts
+from tests.command import bpefleet
 from tests.eventually import eventually
 from tests.security.fleet import serving, training
-from tests.security.stranger import QUEUE
+from tests.security.stranger import QUEUE, attempt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,6 +76,16 @@ def _announce(connection: Redis, run: str, fields: dict[Any, Any]) -> None:
     connection.xadd(keys.events_key(run), fields)
 
 
+def _announce_end(
+    connection: Redis, run: str, chunk: int, end: Counted | Failed, signer: Signer | None = None
+) -> dict[Any, Any]:
+    """Tell of the end of the attempt that is under way; the event."""
+    now = attempt(connection, run, chunk)
+    fields: dict[Any, Any] = event_fields(signer or Signer(), run, chunk, now, end)
+    _announce(connection, run, fields)
+    return fields
+
+
 def test_forged_events_are_never_folded(  # noqa: PLR0917  fixtures
     redis_url: str, connection: Redis, corpus: Path, expected: dict[str, bytes], tmp_path: Path,
     key_file: Path, signer: Signer,
@@ -80,24 +93,26 @@ def test_forged_events_are_never_folded(  # noqa: PLR0917  fixtures
     with _keyed(redis_url, corpus, tmp_path / "run", key_file) as run:
         plan, name = run.plan, run.plan.run
         forged = _forge(connection, plan, 0)
-        unsigned = event_fields(Signer(), name, 0, forged)
+        now = attempt(connection, name, 0)
+        unsigned = event_fields(Signer(), name, 0, now, forged)
         lie = Failed("Lie", "gave up")
-        honest = event_fields(signer, name, 1, lie)
+        honest = event_fields(signer, name, 1, now, lie)
         odd: list[dict[str, Any]] = [
             unsigned,
             {key: value for key, value in unsigned.items() if key != "signature"},
             unsigned | {"signature": b"0" * 64},
             unsigned | {"signature": b"\xff" * 64},
-            event_fields(Signer(b"k" * 32), name, 0, forged),
-            event_fields(signer, "another-run", 0, forged),
-            event_fields(signer, name, 1, forged) | {"chunk": 0},
+            event_fields(Signer(b"k" * 32), name, 0, now, forged),
+            event_fields(signer, "another-run", 0, now, forged),
+            event_fields(signer, name, 1, now, forged) | {"chunk": 0},
             honest | {"outcome": "counted", "body": orjson.dumps(forged.to_json())},
             honest | {"body": honest["body"][:-1]},  # type: ignore[index]
             honest | {"body": orjson.dumps(replace(lie, may_heal=True).to_json())},
             honest | {"signature": honest["signature"][:-1]},  # type: ignore[index]
             honest | {"chunk": 2},
-            event_fields(signer, name, 10**9, forged),
-            event_fields(signer, name, -1, forged),
+            honest | {"attempt": "2026-01-01T00:00:00.000000Z"},
+            event_fields(signer, name, 10**9, now, forged),
+            event_fields(signer, name, -1, now, forged),
         ]
         for fields in odd:
             _announce(connection, name, fields)
@@ -106,8 +121,9 @@ def test_forged_events_are_never_folded(  # noqa: PLR0917  fixtures
         assert connection.exists(forged.key)  # not even looked at
         with serving(redis_url, tmp_path / "log", "--key-file", key_file):
             stderr = run.finish()
-    assert stderr.count("an event that is not a worker's was left aside") == len(odd)
-    assert stderr.count("is not signed with the fleet's key") == len(odd) - 2
+    assert stderr.count("an event that is not a worker's was left aside") == FEW
+    assert stderr.count("is not signed with the fleet's key") == FEW
+    assert f"{len(odd)} events that are not a worker's were left aside" in stderr
     assert artifacts(run.out) == expected
 
 
@@ -133,11 +149,11 @@ def test_without_a_key_odd_totals_and_foreign_keys_spoil_nothing(
             # Each lie costs a retry: one for each of as many chunks as are queued.
             for number, lie in enumerate(lies):
                 forged = _forge(own, plan, number % 4, **lie)
-                _announce(own, name, event_fields(Signer(), name, number % 4, forged))
+                _announce_end(own, name, number % 4, forged)
             foreign = _forge(own, plan, 3, key="bpefleet:payload:another-run:3:x")
             for key in ("somebody-s", QUEUE, foreign.key):
                 odd = replace(foreign, key=key)
-                _announce(own, name, event_fields(Signer(), name, 3, odd))
+                _announce_end(own, name, 3, odd)
         eventually(lambda: connection.xlen(keys.events_key(name)) == 0)
         assert connection.get("somebody-s") == b"own"
         assert connection.exists(foreign.key)
@@ -156,7 +172,7 @@ def test_a_signed_event_that_names_a_foreign_key_touches_nothing(  # noqa: PLR09
     connection.set("somebody-s", "own")
     with _keyed(redis_url, corpus, tmp_path / "run", key_file) as run:
         forged = replace(_forge(connection, run.plan, 0), key="somebody-s")
-        _announce(connection, run.plan.run, event_fields(signer, run.plan.run, 0, forged))
+        _announce_end(connection, run.plan.run, 0, forged, signer)
         eventually(lambda: connection.xlen(keys.events_key(run.plan.run)) == 0)
         with serving(redis_url, tmp_path / "log", "--key-file", key_file):
             assert "foreign key" in run.finish()
@@ -197,6 +213,7 @@ def test_replayed_jobs_and_events_count_once(
     assert artifacts(run.out) == expected
     with _keyed(redis_url, corpus, tmp_path / "second", key_file) as again:
         later = again.plan.run
+        eventually(lambda: connection.llen(QUEUE) >= 4)  # nothing is queued over what follows
         for fields in stream:
             connection.xadd(keys.events_key(later), fields)  # type: ignore[arg-type]
         moved = {f"{later}-{key.rpartition(b'-')[2].decode()}": jobs[key] for key in jobs}
@@ -211,8 +228,35 @@ def test_replayed_jobs_and_events_count_once(
             keyed.hset(f"rq:job:{job}", mapping=fields)
             assert "is not signed with the fleet's key" in _fetch(keyed, job).refused
             keyed.delete(f"rq:job:{job}")
-    assert stderr.count("is not signed with the fleet's key") == len(stream)
+    told = f"{len(stream)} events that are not a worker's were left aside"
+    assert stderr.count("is not signed with the fleet's key") == min(FEW, len(stream))
+    assert len(stream) <= FEW or told in stderr
     assert artifacts(again.out) == expected
+
+
+def test_a_failure_played_back_does_not_fail_the_next_attempt(  # noqa: PLR0917  fixtures
+    redis_url: str, connection: Redis, corpus: Path, expected: dict[str, bytes], tmp_path: Path,
+    key_file: Path, signer: Signer,
+) -> None:  # fmt: skip
+    """An honest worker said once that a chunk cannot be counted; since then that was mended."""
+    out, options = tmp_path / "run", ("--hold", "--key-file", key_file)
+    # Few chunks: with all of them queued, there is room for a retry before any is counted.
+    with training(redis_url, out, corpus, *options, chunk_size="150kB") as run:
+        name = run.plan.run
+        first = eventually(lambda: attempt(connection, name, 0))
+        fields = _announce_end(connection, name, 0, Failed("SourceError", "gone"), signer)
+        connection.delete(f"rq:job:{name}-0")
+        connection.lrem(QUEUE, 0, f"{name}-0")
+        eventually(lambda: [end.final for end in read_attempts(out).get(0, ())] == [True])
+        asked = bpefleet("retry", out)
+        assert "was asked" in asked.stdout, asked.stderr
+        eventually(lambda: attempt(connection, name, 0) > first, 20)
+        for _ in range(3):
+            _announce(connection, name, fields)
+        eventually(lambda: connection.xlen(keys.events_key(name)) == 0)
+        with serving(redis_url, tmp_path / "log", "--key-file", key_file):
+            run.finish()
+    assert artifacts(out) == expected
 
 
 @pytest.mark.parametrize("harm", ["alter", "cut", "move", "time", "origin", "queue", "show"])

@@ -30,7 +30,7 @@ def test_events(data: st.DataObject) -> None:
     end: Any = data.draw(st.sampled_from([COUNTED, FAILED]))
     fields = {
         key.encode(): value if isinstance(value, bytes) else str(value).encode()
-        for key, value in event_fields(Signer(), "run", 0, end).items()
+        for key, value in event_fields(Signer(), "run", 0, "2026", end).items()
     }
     fields[b"body"] = data.draw(spoiled(end.to_json()))
     for name in data.draw(st.sets(st.sampled_from(sorted(fields)))):

@@ -18,6 +18,7 @@ from bpefleet.shared.signing import Signer
 from tests.command import bpefleet
 from tests.eventually import eventually
 from tests.security.fleet import serving, training
+from tests.security.stranger import attempt
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,7 +96,8 @@ def test_what_workers_report(
     )  # fmt: skip
     with training(redis_url, out, corpus) as run:
         name = run.plan.run
-        connection.xadd(keys.events_key(name), event_fields(Signer(), name, 0, failed))  # type: ignore[arg-type]
+        fields = event_fields(Signer(), name, 0, attempt(connection, name, 0), failed)
+        connection.xadd(keys.events_key(name), fields)  # type: ignore[arg-type]
         shown = []
         connection.hset(f"rq:job:{name}-1", mapping={"status": "started", "worker_name": _EVIL})
         eventually(lambda: b"owned" in (connection.get(keys.status_key(name)) or b""))

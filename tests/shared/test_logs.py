@@ -22,6 +22,7 @@ from bpefleet.shared.messages import Failed
 from bpefleet.shared.signing import Signer
 from tests.command import BPEFLEET, bpefleet, start
 from tests.eventually import eventually
+from tests.security.stranger import attempt
 from tests.worker.queueing import RUN, make_spec, next_event, put, whole
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ def test_a_retry_is_told_of_with_its_attempt(
     jobs: Any = connection.lrange("rq:queue:bpefleet", 0, -1)
     (name, chunk) = run_and_chunk(jobs[0].decode()) or ("", 0)
     died = Failed("WorkHorseDied", "gone", may_heal=True, worker="w1")
-    fields = event_fields(Signer(), name, chunk, died)
+    fields = event_fields(Signer(), name, chunk, attempt(connection, name, chunk), died)
     connection.xadd(events_key(name), fields)  # type: ignore[arg-type]
     eventually(lambda: read_attempts(tmp_path / "run"), 20)
     run.terminate()

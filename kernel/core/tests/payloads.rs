@@ -91,13 +91,13 @@ fn equal_counts_give_equal_bytes() {
 
 #[test]
 fn the_largest_count() {
-    let payload = encode(&table(&[(b"a", u64::&MAX)]), &DIGEST);
+    let payload = encode(&table(&[(b"a", u64::MAX)]), &DIGEST);
     let mut back = CountTable::new();
     fold(&payload, &DIGEST, &MAX, &mut back).expect("sound");
-    assert_eq!(back.get(b"a"), u64::&MAX);
+    assert_eq!(back.get(b"a"), u64::MAX);
     let again = fold(&payload, &DIGEST, &MAX, &mut back);
     assert_eq!(again, Err(PayloadError::Overflow(Overflow)));
-    assert_eq!(back.get(b"a"), u64::&MAX);
+    assert_eq!(back.get(b"a"), u64::MAX);
 }
 
 #[test]

@@ -39,6 +39,7 @@ class Chunks:
         self._waiting = deque(missing)
         self._resting: list[tuple[float, int]] = []
         self._attempts: Counter[int] = Counter()
+        self._under_way: dict[int, str] = {}
         self._folded: set[int] = set()
 
     @property
@@ -68,32 +69,41 @@ class Chunks:
         self.queued.update(taken)
         return taken
 
+    def placed(self, chunk: int, attempt: str) -> None:
+        """A taken chunk is in Redis; `attempt` tells this attempt from others."""
+        self._under_way[chunk] = attempt
+
     def put_back(self, chunks: Iterable[int]) -> None:
         """Have chunks that are not in Redis wait again; that was no attempt."""
         for chunk in chunks:
-            self.queued.discard(chunk)
+            self._left(chunk)
             self._waiting.appendleft(chunk)
 
     def folded(self, chunk: int) -> None:
         """A chunk's counts are in the ledger."""
         self._folded.add(chunk)
-        self.queued.discard(chunk)
+        self._left(chunk)
         self.failed.pop(chunk, None)
 
-    def ended(self, chunk: int, failure: Failed, now: float) -> float | None:
+    def ended(
+        self, chunk: int, failure: Failed, now: float, attempt: str | None = None
+    ) -> float | None:
         """An attempt failed.
 
         Args:
             chunk: Which.
             failure: How.
             now: The time, by the clock that `take` is given.
+            attempt: Which attempt; None for the one that is under way.
 
         Returns:
             Seconds until the chunk is counted again; None if it is not.
         """
         if chunk not in self.queued:  # an attempt that was given up before
             return None
-        self.queued.discard(chunk)
+        if attempt not in (None, self._under_way.get(chunk, attempt)):
+            return None  # likewise, or played back; another is under way
+        self._left(chunk)
         done = self._attempts[chunk]
         self._attempts[chunk] += 1
         if not failure.may_heal or done >= RETRIES:
@@ -119,6 +129,10 @@ class Chunks:
     def attempts(self, chunk: int) -> int:
         """Attempts at a chunk that failed in this session."""
         return self._attempts[chunk]
+
+    def _left(self, chunk: int) -> None:
+        self.queued.discard(chunk)
+        self._under_way.pop(chunk, None)
 
     def halt(self) -> None:
         """Queue nothing more; what is queued may still be folded."""

@@ -47,8 +47,11 @@ class Enqueuer:
         self._timeout = timeout
         self._queue = fleet_queue(connection)
 
-    def put(self, chunk: int) -> None:
+    def put(self, chunk: int) -> str:
         """Queue a chunk. One that is queued or running already is left alone.
+
+        Returns:
+            Which attempt is under way now: `FleetJob.attempt`.
 
         Raises:
             OutOfMemoryError: Redis is full; nothing was queued.
@@ -58,10 +61,11 @@ class Enqueuer:
             self._queue.enqueue_job(job, unique=True)
         except DuplicateJobError:
             if (found := self._job(chunk)) and self._is_under_way(found):
-                return
+                return found.attempt
             if found:
                 found.delete()  # what is left of an attempt before
             self._queue.enqueue_job(job)
+        return job.attempt
 
     def withdraw(self, chunks: Iterable[int]) -> list[int]:
         """Take chunks off the queue, and tell which; those that run are let run."""

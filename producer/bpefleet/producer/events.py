@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from bpefleet.producer.few import Few
 from bpefleet.shared.event import Event, read_event
 from bpefleet.shared.keys import events_key
 from bpefleet.shared.messages import MessageError
@@ -35,7 +36,7 @@ class Events:
         self._plan = plan
         self._signer = signer
         self._key = events_key(plan.run)
-        self._warn = warn
+        self._odd = Few(warn, "events that are not a worker's were left aside")
 
     async def read(self, block_ms: int | None) -> list[Event]:
         """The next events; waits for the first up to `block_ms`, or not at all."""
@@ -49,9 +50,13 @@ class Events:
                     events.append(read_event(self._signer, run, chunks, entry, fields))
                 except MessageError as error:
                     why = str(error)[:_SHOWN]
-                    self._warn(f"an event that is not a worker's was left aside: {why}")
+                    self._odd.tell(f"an event that is not a worker's was left aside: {why}")
                     await self._redis.xdel(self._key, entry)
         return events
+
+    def sum_up(self) -> None:
+        """Say how many events were left aside, if that was not said of each."""
+        self._odd.sum_up()
 
     async def drop(self, event: Event) -> None:
         """Remove an event: what it tells of is in the ledger, or settled otherwise."""

@@ -79,7 +79,9 @@ class Aggregator:
         self._halted = False
         self._events = Events(redis, plan, enqueuer.signer, session.watch.warn)
         self._sweep = Sweep(plan, redis, upkeep, session.watch)
-        self._requests = Requests(redis, plan.run, session.directory.path, enqueuer.signer)
+        self._requests = Requests(
+            redis, plan.run, session.directory.path, enqueuer.signer, session.watch.warn
+        )
         self._gathering = Gathering(plan.run, len(plan.chunks))
         self._hiccups = Hiccups(session.watch.warn)
         self._folding = asyncio.Lock()
@@ -102,6 +104,9 @@ class Aggregator:
         except asyncio.CancelledError:
             await asyncio.to_thread(self._enqueuer.withdraw, sorted(self.chunks.queued))
             raise
+        finally:
+            self._events.sum_up()
+            self._requests.sum_up()
 
     def _holds(self) -> bool:
         """Whether to wait for a retry, now that nothing but failed chunks is left."""
@@ -130,7 +135,7 @@ class Aggregator:
         left = set(chunks)
         try:
             for chunk in chunks:
-                await asyncio.to_thread(self._enqueuer.put, chunk)
+                self.chunks.placed(chunk, await asyncio.to_thread(self._enqueuer.put, chunk))
                 left.discard(chunk)
         except OutOfMemoryError:
             self._say_full()
@@ -145,13 +150,14 @@ class Aggregator:
 
     async def _take(self, event: Event) -> None:
         if isinstance(event.body, Counted):
-            await self._fold(event.chunk, event.body, event.id)
+            await self._fold(event, event.body)
         else:
-            await self._failed(event.chunk, event.body, event.id)
+            await self._failed(event.chunk, event.body, event)
         # Only now: until the ledger has it, or the journal, the event is all that tells of it.
         await self._events.drop(event)
 
-    async def _fold(self, chunk: int, counted: Counted, event: str) -> None:
+    async def _fold(self, event: Event, counted: Counted) -> None:
+        chunk = event.chunk
         if not counted.key.startswith(payload_prefix(self._plan.run, chunk)):
             # Nobody of ours wrote that: the key may be anything, and is left alone.
             odd = Failed("PayloadError", "its event names a foreign key", may_heal=True)
@@ -167,12 +173,12 @@ class Aggregator:
                 self.chunks.folded(chunk)
                 took = self._now() - start
                 self._gathering.counted(counted, took)
-                await self._note(Attempt.of(chunk, counted, event=event, fold_seconds=took))
+                await self._note(Attempt.of(chunk, counted, event=event.id, fold_seconds=took))
             else:
                 lost = Failed("PayloadError", reason, may_heal=True, worker=counted.worker)
                 await self._failed(chunk, lost, event)
         else:  # a second attempt, or one that was folded just before a crash
-            await self._note(Attempt.of(chunk, counted, event=event))
+            await self._note(Attempt.of(chunk, counted, event=event.id))
         # Only now: until the ledger has it, a good payload is the chunk's only copy.
         await self._redis.delete(counted.key)
 
@@ -208,12 +214,16 @@ class Aggregator:
             raise PayloadError("it is of another number of bytes")
         self._ledger.add(chunk, counted, payload)
 
-    async def _failed(self, chunk: int, failure: Failed, event: str = "") -> None:
-        """Take down a failed attempt, and say so if the chunk is counted again."""
-        pause = self.chunks.ended(chunk, failure, self._now())
+    async def _failed(self, chunk: int, failure: Failed, event: Event | None = None) -> None:
+        """Take down a failed attempt, and say so if the chunk is counted again.
+
+        Without an event it is the attempt under way that failed.
+        """
+        attempt_ = event.attempt if event else None
+        pause = self.chunks.ended(chunk, failure, self._now(), attempt_)
         self._gathering.failed(failure)
         final = chunk in self.chunks.failed
-        attempt = Attempt.of(chunk, failure, event=event, final=final)
+        attempt = Attempt.of(chunk, failure, event=event.id if event else "", final=final)
         await asyncio.to_thread(self._session.journal.add, attempt)
         if pause is not None:
             what = failure.error.partition("\n")[0]

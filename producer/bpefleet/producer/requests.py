@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from bpefleet.producer.few import Few
 from bpefleet.shared.keys import control_key
 from bpefleet.shared.messages import MessageError
 from bpefleet.shared.request import CANCEL, RETRY, Request, make_request, read_request
 from bpefleet.shared.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from redis.asyncio import Redis
 
     from bpefleet.producer.chunks import Chunks
     from bpefleet.producer.session import Session
-    from bpefleet.producer.watch import Watch
     from bpefleet.shared.signing import Signer
 
 RETRY_FILE: Final = "retry"
@@ -40,16 +40,19 @@ def ask_retry(directory: Path, chunks: Sequence[int]) -> None:
 class Requests:
     """Takes requests and follows them."""
 
-    def __init__(self, redis: Redis, run: str, directory: Path, signer: Signer) -> None:
+    def __init__(
+        self, redis: Redis, run: str, directory: Path, signer: Signer, warn: Callable[[str], None]
+    ) -> None:
         self._redis = redis
         self._run = run
         self._file = directory / RETRY_FILE
         self._signer = signer
+        self._odd = Few(warn, "requests were left aside")
         self._seen: set[str] = set()
 
     async def follow(self, chunks: Chunks, session: Session) -> None:
         """Follow all that is asked, and say so."""
-        for request in [*await self._from_redis(session.watch), *await self._from_directory()]:
+        for request in [*await self._from_redis(), *await self._from_directory()]:
             if request.action == CANCEL:
                 session.stop.request()
                 session.watch.warn(f"{printable(request.by)} asks to stop")
@@ -57,14 +60,18 @@ class Requests:
                 named = ", ".join(map(str, retried[:10])) + (" …" if len(retried) > 10 else "")  # noqa: PLR2004
                 session.watch.warn(f"{printable(request.by)} asks to count again: {named}")
 
-    async def _from_redis(self, watch: Watch) -> list[Request]:
+    def sum_up(self) -> None:
+        """Say how many requests were left aside, if that was not said of each."""
+        self._odd.sum_up()
+
+    async def _from_redis(self) -> list[Request]:
         found: Any = await self._redis.lpop(control_key(self._run), _MOST)
         requests = []
         for data in found or ():
             try:
                 request = read_request(self._signer, self._run, data)
             except MessageError as error:
-                watch.warn(f"left aside: {printable(str(error))}")
+                self._odd.tell(f"left aside: {printable(str(error))}")
                 continue
             if request.nonce not in self._seen:
                 self._seen.add(request.nonce)

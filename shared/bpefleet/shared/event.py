@@ -28,25 +28,28 @@ class Event:
     Attributes:
         id: The entry's id in the stream.
         chunk: Index of the chunk.
+        attempt: Which attempt at it (see `jobs.FleetJob.attempt`).
         body: How it ended.
     """
 
     id: str
     chunk: int
+    attempt: str
     body: Counted | Failed
 
 
 def event_fields(
-    signer: Signer, run: str, chunk: int, end: Counted | Failed
+    signer: Signer, run: str, chunk: int, attempt: str, end: Counted | Failed
 ) -> dict[str, int | str | bytes]:
     """The fields of the stream entry that tells of an end, signed."""
     outcome = COUNTED if isinstance(end, Counted) else FAILED
     body = orjson.dumps(end.to_json())
     return {
         "chunk": chunk,
+        "attempt": attempt,
         "outcome": outcome,
         "body": body,
-        "signature": signer.sign(_CONTEXT, *_signed(run, chunk, outcome, body)),
+        "signature": signer.sign(_CONTEXT, *_signed(run, chunk, attempt, outcome, body)),
     }
 
 
@@ -61,17 +64,18 @@ def read_event(
     name = f"event {entry.decode('ascii', 'replace')}"
     try:
         chunk, outcome = int(fields[b"chunk"]), fields[b"outcome"].decode("ascii")
+        attempt = fields[b"attempt"].decode("ascii")
         body, signature = fields[b"body"], fields.get(b"signature", b"")
     except (KeyError, ValueError) as error:
         # Not the error's own text, which may quote all of a field.
         raise MessageError(f"{name}: a field is missing or malformed") from error
-    if not signer.accepts(signature, _CONTEXT, *_signed(run, chunk, outcome, body)):
+    if not signer.accepts(signature, _CONTEXT, *_signed(run, chunk, attempt, outcome, body)):
         raise MessageError(f"{name}: it is not signed with the fleet's key")
     if not 0 <= chunk < chunks:
         raise MessageError(f"{name}: no chunk {chunk}")
     if len(body) > _MOST:
         raise MessageError(f"{name}: it is larger than {_MOST} bytes")
-    return Event(entry.decode("ascii", "replace"), chunk, _end(name, outcome, body))
+    return Event(entry.decode("ascii", "replace"), chunk, attempt, _end(name, outcome, body))
 
 
 def _end(name: str, outcome: str, body: bytes) -> Counted | Failed:
@@ -86,5 +90,5 @@ def _end(name: str, outcome: str, body: bytes) -> Counted | Failed:
     raise MessageError(f"{name}: no such outcome")
 
 
-def _signed(run: str, chunk: int, outcome: str, body: bytes) -> tuple[bytes, ...]:
-    return run.encode(), str(chunk).encode(), outcome.encode(), body
+def _signed(run: str, chunk: int, attempt: str, outcome: str, body: bytes) -> tuple[bytes, ...]:
+    return run.encode(), str(chunk).encode(), attempt.encode(), outcome.encode(), body

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from rq import Queue
 from rq.job import Job
-from rq.utils import import_attribute
+from rq.utils import import_attribute, utcformat
 
 from bpefleet.shared import keys
 from bpefleet.shared.admission import RefusedJobError, admitted, harmless, sign_job
@@ -62,6 +62,15 @@ class FleetJob(Job):
     failed: Failed | None = None
     refused: str = ""
     _end: Counted
+
+    @property
+    def attempt(self) -> str:
+        """What tells attempts at a chunk apart: when the job was queued, to the microsecond.
+
+        It is in the job's signature, and in that of the event that tells of its end: so the end of
+        an attempt before, played back, is not taken for this one's.
+        """
+        return utcformat(self.enqueued_at) if self.enqueued_at else ""
 
     @property
     def func(self) -> Callable[..., Any]:
@@ -155,7 +164,7 @@ class FleetJob(Job):
             return
         run, chunk = place
         stream = keys.events_key(run)
-        event = event_fields(self._signer, run, chunk, end)
+        event = event_fields(self._signer, run, chunk, self.attempt, end)
         pipeline.xadd(stream, event)  # type: ignore[arg-type]
         pipeline.expire(stream, keys.EVENTS_TTL)
 
