@@ -13,7 +13,7 @@ AARCH64 := aarch64-unknown-linux-gnu
 KERNEL := $(shell find kernel -name target -prune -o \( -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name Cargo.lock \) -print)
 
 .DEFAULT_GOAL := help
-.PHONY: help install train test test-aarch64 fuzz lint format bench soak clean
+.PHONY: help install train test test-aarch64 fuzz lint format bench soak audit clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -76,6 +76,10 @@ bench: install ## Measure every stage and the whole, side by side with the peers
 
 soak: install ## Kill processes at random for minutes, and compare what comes out
 	$(BIN)/python -m tests.faults.soak --minutes $(SOAK_MINUTES)
+
+audit: install ## Ask what is known of the dependencies: licences, sources, advisories
+	$(BIN)/pip install --quiet pip-audit
+	$(BIN)/python -m tests.security.audit
 
 clean: ## Remove what the targets made
 	rm -rf $(VENV) out dist kernel/target kernel/fuzz/target

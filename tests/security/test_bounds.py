@@ -9,6 +9,7 @@ import sys
 import textwrap
 import time
 import zlib
+from dataclasses import replace
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from bpefleet.shared.errors import ExitCode, UsageError
 from bpefleet.shared.event import event_fields, read_event
 from bpefleet.shared.messages import Counted, Failed, MessageError
 from bpefleet.shared.patterns import resolve
+from bpefleet.shared.request import RETRY, make_request, read_request, sign_request
 from bpefleet.shared.signing import Signer
 from tests.artifacts import artifacts
 from tests.command import bpefleet
@@ -150,6 +152,14 @@ def test_a_huge_event_is_not_parsed() -> None:
     }
     with pytest.raises(MessageError, match="larger than 1048576 bytes"):
         read_event(Signer(), "run", 1, b"1-0", raw)
+
+
+def test_a_huge_request_is_not_parsed() -> None:
+    request = make_request(RETRY, tuple(range(100_000)), "somebody")
+    assert read_request(Signer(), "run", sign_request(Signer(), "run", request)) == request
+    huge = sign_request(Signer(), "run", replace(request, by="x" * (1 << 20)))
+    with pytest.raises(MessageError, match="larger than 1048576 bytes"):
+        read_request(Signer(), "run", huge)
 
 
 _WITH_A_SMALL_CAP = """
