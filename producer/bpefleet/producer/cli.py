@@ -18,6 +18,7 @@ from bpefleet.producer.cli_options import EXIT_CODES, Size
 from bpefleet.producer.cli_summary import summarize
 from bpefleet.shared.command import error_as_exit
 from bpefleet.shared.errors import ExitCode, InterruptedRunError
+from bpefleet.shared.startup import collect_rarely
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,6 +111,7 @@ def _stop(_signal: int, _frame: FrameType | None) -> None:
 
 def main() -> None:
     """Run the command; every error of ours becomes one message and an exit code."""
+    collect_rarely()
     signal.signal(signal.SIGTERM, _stop)
     try:
         with error_as_exit():

@@ -24,6 +24,7 @@ from bpefleet.producer.ledger import Ledger, Totals
 from bpefleet.producer.options import BYTES, Options
 from bpefleet.producer.stages import Stage
 from bpefleet.shared.errors import BpefleetError, ExhaustedError, TrainerError
+from bpefleet.shared.startup import collect_rarely
 from bpefleet.shared.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ def _manifest(plan: Plan, totals: Totals, unique: int, made: int) -> dict[str, A
 
 def main() -> None:
     """Wait for the word to start, train, and answer."""
+    collect_rarely()
     directory = RunDirectory.open(Path(sys.argv[1]))
     line = sys.stdin.readline()
     if not line:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from bpefleet.shared.command import error_as_exit, key_file_option, log_format_option, redis_option
-from bpefleet.worker.serve import serve
+from bpefleet.shared.startup import collect_rarely
 
 
 @click.command(
@@ -67,6 +67,9 @@ from bpefleet.worker.serve import serve
 def main(*, url: str, verbose: bool, quiet: bool, **options: Any) -> None:
     """Parse the options and serve."""
     level = logging.INFO if verbose else logging.ERROR if quiet else logging.WARNING
+    collect_rarely()
+    from bpefleet.worker.serve import serve  # noqa: PLC0415  RQ and redis come with it
+
     with error_as_exit():
         sys.exit(serve(url, level=level, **options))
 

@@ -42,7 +42,7 @@ fn damaged_payloads_are_canonical_or_refused() {
         assert!(assert_canonical_or_refused(&payload));
 
         let mut body = payload[HEADER..payload.len() - 8].to_vec();
-        let told = check(&payload, &DIGEST, MAX).expect("sound");
+        let told = check(&payload, &DIGEST, &MAX).expect("sound");
         let (short, mid, long) = (told.short, told.mid, told.long);
         let mut claim = Claim { short, mid, long };
         damage(&mut body, &mut claim, random);
