@@ -28,6 +28,7 @@ _PARTS: Final = {
     "memory": "Peak memory of all processes together.",
     "queue": "CPU time that server and workers add to a run in one process.",
     "scaling": "The count stage with one worker and with two.",
+    "watched": "A run that is watched by all means, beside one that is not.",
     "tiny": "133 kB: the command with its server, and in process.",
 }
 _UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}

@@ -10,17 +10,29 @@ import orjson
 import pytest
 
 from bpefleet.producer import train
-from bpefleet.producer.attempts import ATTEMPTS, COUNTED, FAILED, Attempt, Journal, read_attempts
+from bpefleet.producer.attempts import (
+    ATTEMPTS,
+    COUNTED,
+    FAILED,
+    Attempt,
+    History,
+    Journal,
+    read_attempts,
+)
+from bpefleet.producer.chunk_times import HERE, WORK
 from bpefleet.producer.directory import RunDirectory
 from bpefleet.producer.ledger import read_index
-from bpefleet.producer.profile import HERE, profile
-from bpefleet.producer.profile_reasons import WORK
+from bpefleet.producer.profile import profile
 from bpefleet.shared.errors import ExitCode
+from bpefleet.shared.keys import detail_key
 from bpefleet.shared.tokenizer import MANIFEST
 from tests.command import bpefleet
+from tests.dashboard.samples import RUN, post, sample_detail, sample_snapshot
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from redis import Redis
 
 MB = 1_000_000
 NEW_FIELDS = (
@@ -164,6 +176,52 @@ def test_json_holds_all_chunks_and_text_the_slowest(run: RunDirectory) -> None:
     shown = bpefleet("profile", run.path).stdout
     assert shown.count(" on w1") == 5
     assert "  9: corpus.txt" in shown
+
+
+def test_status_tells_the_same_times_by_index_and_their_sums(run: RunDirectory) -> None:
+    write(run, *(counted(chunk, 5.0 - chunk, encode_seconds=0.25) for chunk in range(4)))
+    told = json.loads(bpefleet("status", run.path, "--json").stdout)
+    assert [time["chunk"] for time in told["chunk_times"]] == [0, 1, 2, 3]
+    profiled = json.loads(bpefleet("profile", run.path, "--json").stdout)
+    assert told["chunk_times"] == sorted(profiled["chunks"], key=lambda time: time["chunk"])
+    sums = {stage["name"]: stage["seconds"] for stage in profiled["counting"]}
+    assert told["stage_seconds"] == sums
+    assert sums["read"] == pytest.approx(0.4)
+    assert sums["scan"] == pytest.approx(13.6)
+    shown = bpefleet("status", run.path).stdout
+    assert "\n  time     read 0.4 s, scan 13.6 s, encode 1.0 s; queue 4.0 s\n" in shown
+
+
+def test_status_of_a_run_in_redis_has_the_sums_of_its_session(
+    redis_url: str, connection: Redis
+) -> None:
+    post(connection, sample_snapshot())
+    assert "  time " not in bpefleet("status", RUN, "--redis", redis_url).stdout
+    post(connection, sample_snapshot(), sample_detail())
+    told = json.loads(bpefleet("status", RUN, "--redis", redis_url, "--json").stdout)
+    assert told["stage_seconds"] == {"scan": 400.5}
+    assert "chunk_times" not in told  # the history is in the run's directory
+    assert "  time     scan 400.5 s\n" in bpefleet("status", RUN, "--redis", redis_url).stdout
+    connection.set(detail_key(RUN), "{}")
+    refused = bpefleet("status", RUN, "--redis", redis_url)
+    assert refused.returncode == ExitCode.QUEUE
+    assert f"what that Redis holds of run {RUN} is no detail" in refused.stderr
+
+
+def test_a_history_that_grows_is_read_as_it_comes(run: RunDirectory) -> None:
+    lines = (run.path / ATTEMPTS).read_bytes().splitlines(keepends=True)
+    path, history = run.path / ATTEMPTS, History(run.path)
+    path.unlink()
+    history.look()
+    assert history.attempts == {}
+    path.write_bytes(lines[0] + lines[1][:20])
+    history.look()
+    assert len(history.attempts) == 1
+    with path.open("ab") as file:
+        file.write(lines[1][20:] + b"".join(lines[2:]))
+    history.look()
+    history.look()
+    assert history.attempts == read_attempts(run.path)
 
 
 def test_an_unfinished_run_is_profiled_as_far_as_it_is(tmp_path: Path, corpus: Path) -> None:

@@ -88,6 +88,12 @@ def test_what_goes_wrong_goes_right_under_them(
             workers.hear("odd-0")
         assert "NOPERM" not in workers.said
     assert artifacts(out) == expected
+    reported = bpefleet("report", out, "--redis", urls["producer"])
+    assert reported.returncode == 0, reported.stderr
+    with connect(urls["dashboard"]) as page:  # the commands that the page reads it by
+        assert page.exists(keys.report_key(run.plan.run))
+        html = page.getrange(keys.report_key(run.plan.run), 0, keys.LARGEST_REPORT)
+        assert html == (out / "report.html").read_bytes()
     second = tmp_path / "second"
     with training(urls["producer"], second, corpus):
         pass  # killed
@@ -120,6 +126,8 @@ _OWN: dict[str, list[tuple[Any, ...]]] = {
     "producer": [("SUBSCRIBE", "rq:pubsub:x"), ("PUBLISH", "rq:pubsub:x", "{}")],
     "worker": [
         ("GET", "bpefleet:status:run"),
+        ("GET", "bpefleet:report:run"),
+        ("SET", "bpefleet:report:run", "x"),
         ("SET", "bpefleet:status:run", "x"),
         ("RPUSH", "bpefleet:control:run", "x"),
         ("GET", "bpefleet:control:run"),
@@ -132,6 +140,7 @@ _OWN: dict[str, list[tuple[Any, ...]]] = {
         ("HSET", "rq:job:x", "data", "x"),
         ("DEL", "rq:job:x"),
         ("SET", "bpefleet:status:run", "x"),
+        ("SET", "bpefleet:report:run", "x"),
         ("SET", "bpefleet:payload:run:0:x", "x"),
         ("XADD", "bpefleet:events:run", "*", "chunk", "0"),
         ("DEL", "bpefleet:control:run"),

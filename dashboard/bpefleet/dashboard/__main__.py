@@ -8,8 +8,16 @@ from typing import Any, Final
 
 import click
 
-from bpefleet.shared.command import error_as_exit, key_file_option, port_option, redis_option
+from bpefleet.shared import logs
+from bpefleet.shared.command import (
+    error_as_exit,
+    key_file_option,
+    parent_option,
+    port_option,
+    redis_option,
+)
 from bpefleet.shared.errors import UsageError
+from bpefleet.shared.lifeline import die_with
 
 _EXTRA: Final = ("starlette", "uvicorn", "prometheus_client")
 
@@ -50,8 +58,17 @@ _EXTRA: Final = ("starlette", "uvicorn", "prometheus_client")
     show_envvar=True,
     help="Take the token from a file instead of a new one at each start.",
 )
-def main(**options: Any) -> None:
+@click.option(
+    "--beside",
+    type=click.Choice([logs.HUMAN, logs.JSON]),
+    hidden=True,
+    help="For a run that logs so: take any port if that one is taken, print the address on stdout.",
+)
+@parent_option()
+def main(*, parent: int | None, **options: Any) -> None:
     """Parse the options and serve."""
+    if parent is not None:
+        die_with(parent)
     with error_as_exit():
         if missing := [name for name in _EXTRA if find_spec(name) is None]:
             raise UsageError(

@@ -34,6 +34,21 @@ class Access:
     bind: str
     names: frozenset[str] = frozenset()
 
+    def ticket(self, run: str) -> str:
+        """What lets its bearer read the report of a run, and nothing else; empty if anyone may.
+
+        A link sends no header, and the token itself is to stay out of addresses.
+        """
+        if self.is_private:
+            return ""
+        return hmac.new(self.token.encode(), f"report {run}".encode(), "sha256").hexdigest()
+
+    def may_read_report(self, headers: Mapping[str, str], run: str, ticket: str) -> bool:
+        """Whether a request may see the report of a run."""
+        if self.may_read(headers):
+            return True
+        return hmac.compare_digest(ticket.encode(), self.ticket(run).encode())
+
     @property
     def is_private(self) -> bool:
         """Whether only this machine can reach the page."""

@@ -24,6 +24,7 @@ from bpefleet.dashboard.actions import LARGEST_BODY, RefusedError, ask, audit, r
 from bpefleet.dashboard.guard import Guard
 from bpefleet.dashboard.metrics import exposition
 from bpefleet.dashboard.poller import Poller
+from bpefleet.dashboard.report import report
 from bpefleet.dashboard.stream import events
 from bpefleet.shared.messages import MessageError
 from bpefleet.shared.request import CANCEL, RETRY
@@ -73,6 +74,7 @@ class Dashboard:
                 Route("/runs/{run}", self._page),
                 Route("/events", self._events),
                 Route("/runs/{run}/events", self._events),
+                Route("/runs/{run}/report", self._report),
                 Route("/runs/{run}/{action}", self._act, methods=["POST"]),
                 Route("/metrics", self._metrics),
                 Route("/healthz", self._healthz),
@@ -107,10 +109,19 @@ class Dashboard:
         try:
             may_act = self._access.may_act(request.headers)
             run = request.path_params.get("run", "")
-            async for event in events(self._poller, run, may_act=may_act, closing=self._closing):
+            ticket = self._access.ticket(run)
+            async for event in events(
+                self._poller, run, may_act=may_act, ticket=ticket, closing=self._closing
+            ):
                 yield event
         finally:
             self._pages -= 1
+
+    async def _report(self, request: Request) -> Response:
+        run, ticket = request.path_params["run"], request.query_params.get("ticket", "")
+        if not self._access.may_read_report(request.headers, run, ticket):
+            return PlainTextResponse(_TOKEN_NEEDED, 401)
+        return await report(self._redis, run)
 
     async def _act(self, request: Request) -> Response:
         run, action = request.path_params["run"], request.path_params["action"]

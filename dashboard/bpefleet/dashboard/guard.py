@@ -41,7 +41,9 @@ class Guard:
 
         async def strictly(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(_HEADERS)
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         refusal = self._refusal(Headers(scope=scope), scope["method"])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from redis.exceptions import RedisError
 
 from bpefleet.dashboard.view import RUN_NAME, View, read_view
-from bpefleet.shared.keys import RUNS, detail_key, status_key
+from bpefleet.shared.keys import RUNS, detail_key, report_key, status_key
 from bpefleet.shared.messages import MessageError
 from bpefleet.shared.text import printable
 
@@ -41,6 +41,7 @@ class _Known:
     view: View
     score: float
     detail_score: float
+    report: bool
 
 
 class Poller:
@@ -50,12 +51,14 @@ class Poller:
         views: By run, the latest first.
         problem: Why Redis could not be read; empty if it could.
         looks: How often it was looked.
+        reports: The runs that have a report.
     """
 
     def __init__(self, redis: Redis) -> None:
         self.views: dict[str, View] = {}
         self.problem = ""
         self.looks = 0
+        self.reports: frozenset[str] = frozenset()
         self._redis = redis
         self._known: dict[str, _Known] = {}
         self._odd: set[str] = set()
@@ -126,6 +129,7 @@ class Poller:
         )
         self._known = {r: self._known[r] for r in scores if r in self._known}
         self.views = {run: known.view for run, known in self._known.items()}
+        self.reports = frozenset(run for run, known in self._known.items() if known.report)
 
     def _detail_score(self, run: str) -> float | None:
         return self._known[run].detail_score if run in self._known else None
@@ -138,27 +142,28 @@ class Poller:
         async with self._redis.pipeline(transaction=False) as pipeline:
             for run in runs:
                 pipeline.getrange(status_key(run), 0, _LARGEST)
+                pipeline.exists(report_key(run))
                 if run in details:
                     pipeline.getrange(detail_key(run), 0, _LARGEST)
             answers = iter(await pipeline.execute())
         for run in runs:
-            status = next(answers)
+            status, report = next(answers), bool(next(answers))
             detail = next(answers) if run in details else None
             score = stale[run] if run in stale else details[run]
-            await asyncio.to_thread(self._take, run, score, status, detail)
+            if view := await asyncio.to_thread(self._read_view, run, status, detail):
+                self._known[run] = _Known(view, score, -1.0 if detail is None else score, report)
 
-    def _take(self, run: str, score: float, status: bytes, detail: bytes | None) -> None:
+    def _read_view(self, run: str, status: bytes, detail: bytes | None) -> View | None:
         self._known.pop(run, None)
         if not status:  # it expired
-            return
+            return None
         try:
-            view = read_view(run, status, detail)
+            return read_view(run, status, detail)
         except MessageError as error:
             if run not in self._odd:
                 self._odd.add(run)
                 _log.warning("run %s is not shown: %s", run, printable(str(error)))
-            return
-        self._known[run] = _Known(view, score, -1.0 if detail is None else score)
+            return None
 
 
 def _name(run: bytes) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import secrets
 import signal
@@ -18,6 +19,7 @@ from bpefleet.dashboard.access import Access
 from bpefleet.dashboard.app import Dashboard
 from bpefleet.shared.connect import check, connect_async, redacted
 from bpefleet.shared.errors import UsageError
+from bpefleet.shared.logs import configure
 from bpefleet.shared.signing import read_key
 from bpefleet.shared.text import printable
 
@@ -35,6 +37,8 @@ class Settings:
         names: Further host names that are ours.
         key_file: File with the fleet's key.
         token_file: File with the token; None for a new random one.
+        beside: How the run logs that started this one, as in `logs`; None if none did. It alone
+            is told the address, and any port will do if that one is taken.
     """
 
     redis: str
@@ -43,6 +47,7 @@ class Settings:
     names: tuple[str, ...]
     key_file: Path | None
     token_file: Path | None
+    beside: str | None = None
 
 
 def serve(settings: Settings) -> None:
@@ -56,8 +61,8 @@ def serve(settings: Settings) -> None:
     token = _read_token(settings.token_file) if settings.token_file else secrets.token_urlsafe(24)
     access = Access(token, settings.host, frozenset(name.lower() for name in settings.names))
     check(settings.redis)
-    listener = _listen(settings.host, settings.port)
-    _log_to_stderr()
+    listener = _listen(settings)
+    _log_to_stderr(settings.beside)
     redis = connect_async(settings.redis)
     dashboard = Dashboard(redis, signer, access, closing=lambda: server.should_exit)
     server = uvicorn.Server(
@@ -82,8 +87,12 @@ def serve(settings: Settings) -> None:
 def _announce(settings: Settings, access: Access, listener: socket.socket, token: str) -> None:
     host, port = listener.getsockname()[:2]
     where = f"[{host}]" if ":" in host else host
+    address = f"http://{where}:{port}/?token={token}"
+    if settings.beside:
+        click.echo(address)
+        return
     click.echo(f"the runs of {printable(redacted(settings.redis))}", err=True)
-    click.echo(f"open http://{where}:{port}/?token={token}", err=True)
+    click.echo(f"open {address}", err=True)
     click.echo(
         "without the token: look only"
         if access.is_private
@@ -92,10 +101,16 @@ def _announce(settings: Settings, access: Access, listener: socket.socket, token
     )
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def _listen(settings: Settings) -> socket.socket:
+    host, port = settings.host, settings.port
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family, backlog=128)
+        try:
+            return socket.create_server((host, port), family=family, backlog=128)
+        except OSError as error:
+            if not settings.beside or error.errno != errno.EADDRINUSE:
+                raise
+            return socket.create_server((host, 0), family=family, backlog=128)
     except (OSError, OverflowError) as error:
         raise UsageError(
             f"{host} port {port} cannot be listened on: {error}", hint="choose another --port"
@@ -119,6 +134,9 @@ def _read_token(path: Path) -> str:
     return token
 
 
-def _log_to_stderr() -> None:
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s: %(message)s")
+def _log_to_stderr(form: str | None) -> None:
+    if form is None:
+        logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s: %(message)s")
+    else:
+        configure(logging.WARNING, form)
     logging.getLogger("bpefleet").setLevel(logging.INFO)

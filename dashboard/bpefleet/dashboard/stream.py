@@ -47,11 +47,12 @@ def of_all(poller: Poller) -> Parts:
 def of_run(poller: Poller, run: str) -> Parts:
     """What the page of a run shows; no `head` if there is no such run."""
     view = poller.views.get(run)
-    return {"problem": poller.problem, **(view.parts if view else {})}
+    parts = view.parts if view else {}
+    return {"problem": poller.problem, **parts, "report": run in poller.reports}
 
 
 async def events(
-    poller: Poller, run: str, *, may_act: bool, closing: Callable[[], bool]
+    poller: Poller, run: str, *, may_act: bool, ticket: str = "", closing: Callable[[], bool]
 ) -> AsyncIterator[bytes]:
     """The events for one page, until it goes or the server closes.
 
@@ -59,16 +60,24 @@ async def events(
         poller: Has the views.
         run: The run to show; empty for all.
         may_act: Whether the page has the token.
+        ticket: Lets the page open the run's report (see `Access.ticket`).
         closing: Whether the server is about to end.
     """
     changes, looks, last = Changes(), -1, 0.0
     with poller.watching(run):
-        looks = poller.looks
-        while not closing():
+        looks, over = poller.looks, False
+        while not over:
             await poller.after(looks)
+            if over := closing():
+                # A run that this dashboard stands beside has said its last word before.
+                await poller.look((run,))
             looks = poller.looks
             changed = changes.since_last(
-                {**(of_run(poller, run) if run else of_all(poller)), "may_act": may_act}
+                {
+                    **(of_run(poller, run) if run else of_all(poller)),
+                    "may_act": may_act,
+                    "ticket": ticket,
+                }
             )
             now = time.time()
             if changed or now - last > _SIGN_OF_LIFE:

@@ -10,12 +10,12 @@ import secrets
 from typing import Final
 
 _RULES: Final = {
-    # Queues jobs, reads events, ends abandoned attempts.
+    # Queues jobs, reads events, ends abandoned attempts, shows runs and their reports.
     "bpefleet-producer": (
         "~rq:* ~bpefleet:* resetchannels +@read +@write +@connection +@transaction +@scripting "
         "+@blocking -@dangerous +info"
     ),
-    # Takes jobs, leaves payloads and events; sees no run's status, makes no requests.
+    # Takes jobs, leaves payloads and events; sees no run's status or report, makes no requests.
     "bpefleet-worker": (
         "~rq:* ~bpefleet:payload:* ~bpefleet:events:* ~bpefleet:check:* resetchannels "
         "&rq:pubsub:* +@read +@write +@connection +@transaction +@pubsub +@blocking +@scripting "

@@ -43,6 +43,8 @@ def train(
     redis: str | None = None,
     key_file: Source | None = None,
     insecure: bool = False,
+    dashboard: bool = False,
+    report: bool = False,
     progress: bool = False,
 ) -> RunResult:
     """Train a tokenizer.
@@ -70,6 +72,9 @@ def train(
         redis: URL of a Redis that workers serve; None starts a private one.
         key_file: File with the key that the workers of `redis` share (`bpefleet keygen`).
         insecure: Use a Redis across the network without a key.
+        dashboard: Serve the dashboard beside the run; its address is a warning in the log, or with
+            `progress` on stderr.
+        report: Write `report.md` and `report.html` when the run is done.
         progress: Show progress on stderr.
 
     Raises:
@@ -97,6 +102,8 @@ def train(
         hold=hold,
         key_file=None if key_file is None else Path(key_file),
         insecure=insecure,
+        dashboard=dashboard,
+        report=report,
         progress=progress,
     )
     paths = tuple(os.fspath(source) for source in sources)

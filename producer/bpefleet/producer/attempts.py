@@ -169,6 +169,33 @@ def read_attempts(directory: Path) -> dict[int, list[Attempt]]:
     return found
 
 
+class History:
+    """The attempts of a run that goes, read as they come.
+
+    Attributes:
+        attempts: By chunk, each chunk's in order, as of the last look.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.attempts: dict[int, list[Attempt]] = {}
+        self._path = directory / ATTEMPTS
+        self._read = 0
+
+    def look(self) -> None:
+        """Read what was added since the last look.
+
+        Raises:
+            OutputError: The history cannot be read.
+        """
+        with _explained(self._path), suppress(FileNotFoundError), self._path.open("rb") as file:
+            file.seek(self._read)
+            text = file.read()
+            whole = text[: text.rfind(b"\n") + 1]  # a line may be on its way
+            self._read += len(whole)
+            for attempt in _parse(whole):
+                self.attempts.setdefault(attempt.chunk, []).append(attempt)
+
+
 def _parse(text: bytes) -> Iterator[Attempt]:
     """The attempts in a history; half a line, which a crash leaves, is none.
 

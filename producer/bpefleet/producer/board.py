@@ -1,19 +1,30 @@
-"""Shows a run in Redis, where the page and the metrics find it."""
+"""Shows a run in Redis, where the page and the metrics find it, and reads what is shown."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 from redis.exceptions import RedisError
 
-from bpefleet.shared.keys import RUNS, STATUS_TTL, detail_key, status_key
+from bpefleet.shared.errors import QueueError
+from bpefleet.shared.keys import (
+    LARGEST_REPORT,
+    RUNS,
+    STATUS_TTL,
+    detail_key,
+    report_key,
+    status_key,
+)
+from bpefleet.shared.messages import Message, MessageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bpefleet.shared.status import Snapshot
+
+_Shown = TypeVar("_Shown", bound=Message)
 
 
 def mirror(url: str) -> Callable[[Snapshot], None]:
@@ -46,3 +57,55 @@ def post(pipeline: Any, run: str, now: Snapshot, snapshot: bytes, detail: bytes 
     pipeline.zadd(RUNS, {run: now.updated})
     pipeline.zremrangebyscore(RUNS, 0, now.updated - STATUS_TTL)
     pipeline.expire(RUNS, STATUS_TTL)
+
+
+def read(url: str, run: str, key: str, kind: type[_Shown]) -> _Shown | None:
+    """What Redis shows of a run under a key; None if it has nothing there.
+
+    Raises:
+        QueueError: Redis cannot be reached, or what it has is something else.
+    """
+    from bpefleet.shared.connect import check, connect  # noqa: PLC0415  slow to import
+
+    check(url)
+    try:
+        with connect(url) as connection:
+            data: Any = connection.get(key)
+        return None if data is None else kind.from_json(orjson.loads(data))
+    except (RedisError, orjson.JSONDecodeError, MessageError) as error:
+        raise QueueError(
+            f"what that Redis holds of run {run} is no {key.split(':')[1]}: {str(error)[:200]}"
+        ) from error
+
+
+def post_report(url: str, now: Snapshot, html: bytes, warn: Callable[[str], None]) -> None:
+    """Show the report of a finished run on its page, as long as its status.
+
+    Args:
+        url: The Redis.
+        now: The run, whose status is shown with it.
+        html: The report. One that is too large is left out.
+        warn: Told if it is.
+
+    Raises:
+        QueueError: Redis cannot be reached or used.
+    """
+    if len(html) > LARGEST_REPORT:
+        warn(
+            f"the report is not shown on the dashboard: it has {len(html):,} bytes, and there is "
+            f"room for {LARGEST_REPORT:,}"
+        )
+        return
+    from bpefleet.shared.connect import connect, redacted  # noqa: PLC0415  slow to import
+
+    try:
+        with connect(url, patient=False) as connection, connection.pipeline() as pipeline:
+            pipeline.set(report_key(now.run), html, ex=STATUS_TTL)
+            post(pipeline, now.run, now, orjson.dumps(now.to_json()), None)
+            pipeline.execute()
+    except RedisError as error:
+        raise QueueError(
+            f"the report is written, but not shown on the dashboard: Redis at {redacted(url)}: "
+            f"{error}",
+            hint="see to it that Redis runs and has room",
+        ) from error

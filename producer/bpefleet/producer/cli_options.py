@@ -76,6 +76,18 @@ workers_option = click.option(
 insecure_option = click.option(
     "--insecure", is_flag=True, help="Use a Redis across the network without a key."
 )
+dashboard_option = click.option(
+    "--dashboard",
+    is_flag=True,
+    help="Serve the dashboard beside the run, on this machine's port 8787 or another that is free. "
+    "It ends with the command. Needs pip install 'bpefleet[dashboard]'.",
+)
+report_option = click.option(
+    "--report",
+    is_flag=True,
+    help="Write report.md and report.html when the run is done, see `bpefleet report`. With a "
+    "Redis that stays, the page shows it, too.",
+)
 hold_option = click.option(
     "--hold",
     is_flag=True,
@@ -104,6 +116,8 @@ _RESOURCE_OPTIONS: Final = (
     redis_option,
     command.key_file_option(),
     insecure_option,
+    dashboard_option,
+    report_option,
     log_format_option,
     json_option,
 )

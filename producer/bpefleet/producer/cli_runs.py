@@ -138,12 +138,12 @@ def profile(directory: Path, *, as_json: bool) -> None:
     "for several. Without it a part of the run's own text is used.",
 )  # fmt: skip
 @click.option(
-    "--sample", "sample_bytes", type=options_.Size(), default=4_000_000, show_default="4MB",
+    "--sample", "sample_bytes", type=options_.Size(), show_default="4MB",
     metavar="SIZE", help="How much text to measure on, about.",
 )  # fmt: skip
-def report(
-    directory: Path, *, compare: tuple[str, ...], held_out: tuple[str, ...], sample_bytes: int
-) -> None:
+@click.option("--redis", metavar="URL", envvar="BPEFLEET_REDIS", show_envvar=True,
+              help="Show report.html on the run's page, too, for a day.")  # fmt: skip
+def report(directory: Path, **options: Any) -> None:
     """Write report.md and report.html about the finished run in DIR, into DIR.
 
     What it was trained on, time and memory by stage, workers, bytes per token as the vocabulary
@@ -153,13 +153,7 @@ def report(
     from bpefleet.producer.report_write import write_report  # noqa: PLC0415  likewise
 
     with Progress(show=True) as progress:
-        written = write_report(
-            directory,
-            compare=compare,
-            held_out=held_out,
-            sample_bytes=sample_bytes,
-            warn=progress.warn,
-        )
+        written = write_report(directory, **options, warn=progress.warn)
     for path in written:
         click.echo(path)
 

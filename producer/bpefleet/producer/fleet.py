@@ -1,4 +1,4 @@
-"""The Redis and the workers of a run: those that are there, or some of its own."""
+"""The Redis, the workers and the dashboard of a run: those that are there, or its own."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final, Self
 
 from bpefleet.producer.embedded import EmbeddedServer
+from bpefleet.producer.local_dashboard import LocalDashboard
 from bpefleet.producer.local_workers import LocalWorkers
 from bpefleet.shared.keys import QUEUE
 from bpefleet.shared.roots import roots_of
 from bpefleet.shared.signing import read_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from types import TracebackType
 
     from bpefleet.producer.options import Resources
@@ -23,12 +24,13 @@ _LIKELY_SIZE: Final = 4
 
 
 class Fleet:
-    """Redis and local workers, started and stopped with the block.
+    """Redis, local workers and a dashboard, started and stopped with the block.
 
     Attributes:
         signer: Has the fleet's key, if there is one.
         url: The Redis. Valid inside the block.
         workers: The local workers, if any.
+        dashboard: The dashboard beside the run, if it was asked for.
     """
 
     url: str
@@ -42,6 +44,7 @@ class Fleet:
         self.signer = read_key(resources.key_file)
         self._roots = roots_of(file.path for file in files)
         self.workers: LocalWorkers | None = None
+        self.dashboard: LocalDashboard | None = None
         self._resources = resources
         self._stack = ExitStack()
 
@@ -59,6 +62,9 @@ class Fleet:
                     self.url, count, roots=self._roots, key_file=self._resources.key_file
                 )
                 self.workers = self._stack.enter_context(workers)
+            if self._resources.dashboard:
+                board = LocalDashboard(self.url, self._resources.key_file)
+                self.dashboard = self._stack.enter_context(board)
         except BaseException:
             self._stack.close()
             raise
@@ -71,6 +77,16 @@ class Fleet:
         trace: TracebackType | None,
     ) -> None:
         self._stack.__exit__(kind, error, trace)
+
+    def announce(self, tell: Callable[[str], None]) -> None:
+        """Wait until the dashboard serves, if there is one, and tell where.
+
+        Raises:
+            UsageError: It cannot serve; why is on stderr.
+            QueueError: It cannot reach Redis.
+        """
+        if self.dashboard is not None:
+            tell(f"dashboard: {self.dashboard.address()}")
 
     @property
     def may_come_back(self) -> bool:
@@ -87,9 +103,17 @@ class Fleet:
         with connect(self.url) as connection:
             return int(connection.scard(f"rq:workers:{QUEUE}")) or _LIKELY_SIZE
 
+    @property
+    def stays(self) -> bool:
+        """Whether Redis is there after counting, for those who look on."""
+        return self._resources.redis is not None or self.dashboard is not None
+
     def stop(self) -> None:
-        """Stop what this run started: the merge stage wants the cores and the memory."""
-        self._stack.close()
+        """Stop what only counting needs: the merge stage wants the cores and the memory."""
+        if self.dashboard is None:
+            self._stack.close()
+        elif self.workers is not None:
+            self.workers.stop()
 
     def _redis(self) -> str:
         if self._resources.redis is None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
-import sys
 from typing import TYPE_CHECKING, Final, Self
 
+from bpefleet.producer.child import start_child
 from bpefleet.shared.errors import NoWorkersError
 from bpefleet.shared.logs import HUMAN, JSON, structured
 
@@ -49,20 +48,13 @@ class LocalWorkers:
 
     def __enter__(self) -> Self:
         """Start the workers, without waiting: they take what is queued as soon as they are up."""
-        options = ["-n", str(self._processes), "--quiet", "--die-with-parent", str(os.getpid())]
+        options = ["-n", str(self._processes), "--quiet"]
         options += [word for root in self._roots for word in ("--corpus-root", root)]
         options += ["--log-format", JSON if structured() else HUMAN]
         # The producer has decided on the risk, if there is one.
-        options += ["--key-file", str(self._key_file)] if self._key_file else ["--insecure"]
-        self._pool = subprocess.Popen(
-            # -P: no module of the current directory must take the place of an installed one.
-            [sys.executable, "-P", "-m", "bpefleet.worker", *options],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            # Not among the options, where every user of the machine could read a password.
-            env={**os.environ, "BPEFLEET_REDIS": self._url},
-            # Ctrl-C is for the producer, which decides how the workers end.
-            start_new_session=True,
+        options += [] if self._key_file else ["--insecure"]
+        self._pool = start_child(
+            "bpefleet.worker", options, self._url, self._key_file, stdout=subprocess.DEVNULL
         )
         return self
 

@@ -101,6 +101,8 @@ class Resources:
         hold: Whether to wait for a retry when chunks have failed, instead of ending.
         key_file: File with the fleet's key; None for no key.
         insecure: Whether to use a Redis across the network without a key.
+        dashboard: Whether to serve the dashboard beside the run.
+        report: Whether to write the run's report when it is done.
         progress: Whether to show progress on stderr.
     """
 
@@ -113,6 +115,8 @@ class Resources:
     hold: bool = False
     key_file: Path | None = None
     insecure: bool = False
+    dashboard: bool = False
+    report: bool = False
     progress: bool = False
 
     @property
@@ -144,6 +148,12 @@ class Resources:
             raise UsageError(f"chunk-size is {self.chunk_size}", hint="for example 64MiB")
         if self.errors:
             _check_choice("errors", self.errors, ("strict", "replace"))
+        if self.dashboard and self.in_process:
+            raise UsageError(
+                "there is nothing for a dashboard to look at: with --workers 0 and no --redis the "
+                "run counts in this process",
+                hint="leave out --workers 0 or --dashboard, or give --redis URL",
+            )
         if self.timeout is not None and self.timeout < 1:
             raise UsageError(f"timeout is {self.timeout} s", hint="1 or more")
         if not 0 <= self.allow_missing < 1:

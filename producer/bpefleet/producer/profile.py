@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from bpefleet.producer.attempts import COUNTED, Attempt, read_attempts
-from bpefleet.producer.profile_reasons import WORK, explained
+from bpefleet.producer.chunk_times import (
+    HERE,
+    ChunkTime,
+    StageTime,
+    read_times,
+    stage_seconds,
+    took,
+)
+from bpefleet.producer.profile_reasons import explained
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.messages import Message
 from bpefleet.shared.tokenizer import MANIFEST
@@ -17,61 +24,12 @@ from bpefleet.shared.tokenizer import MANIFEST
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from bpefleet.producer.attempts import Attempt
+    from bpefleet.producer.chunk_times import Times
     from bpefleet.producer.directory import RunDirectory
-
-HERE: Final = "the producer itself"
-"""The worker of what was counted in process."""
 
 _CLOCKS: Final = 0.5
 """Seconds that the clocks of workers on several machines may differ unnoticed."""
-
-
-@dataclass(frozen=True, slots=True)
-class StageTime(Message):
-    """A stage of the run: its wall seconds, and peak resident memory in bytes (0 if unknown)."""
-
-    name: str
-    seconds: float
-    peak_rss: int
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkTime(Message):
-    """The seconds of a counted chunk.
-
-    Attributes:
-        chunk: Its index.
-        what: The chunk in words.
-        bytes: Bytes of text.
-        worker: Who counted it.
-        attempts: How often it was tried, the last time with success.
-        seconds: Of the successful attempt.
-        failed_seconds: Of the attempts before, as far as known.
-        queued: Its wait for a worker, which others' work overlaps.
-        read: Reading the text.
-        scan: Splitting and counting it.
-        encode: Making the payload.
-        publish: Leaving it in Redis.
-        fold: Adding it to the ledger, in the producer; 0 if unknown.
-        lost: Seconds that it took beyond its bytes at the median rate, failed attempts included.
-        reasons: Why it was slow; empty if it was not.
-    """
-
-    chunk: int
-    what: str
-    bytes: int
-    worker: str
-    attempts: int
-    seconds: float
-    failed_seconds: float
-    queued: float
-    read: float
-    scan: float
-    encode: float
-    publish: float
-    fold: float
-    lost: float = 0.0
-    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,33 +76,29 @@ class Profile(Message):
     unknown: int
 
 
-def profile(directory: RunDirectory) -> Profile:
+def profile(directory: RunDirectory, times: Times | None = None) -> Profile:
     """Profile a run, finished or not.
+
+    Args:
+        directory: The run.
+        times: Its chunks' times, if they are read already.
 
     Raises:
         OutputError: The manifest or the history cannot be read.
     """
-    chunks = range(len(directory.plan.chunks))
-    history = {c: ends for c, ends in read_attempts(directory.path).items() if c in chunks}
-    ends = [end for attempts in history.values() if (end := _success(attempts))]
-    known = [end for end in ends if end.scan_seconds]
-    times = [_time(directory, history[end.chunk], end) for end in known]
-    counting = [StageTime("queue", sum(time.queued for time in times), 0)]
-    for name in (*WORK, "fold"):
-        peak = max((end.peak_rss for end in known), default=0) if name == "scan" else 0
-        counting.append(StageTime(name, sum(getattr(time, name) for time in times), peak))
-    rates = [time.bytes / time.seconds for time in times if time.seconds]
-    stages, workers = tuple(_stages(directory)), tuple(_workers(ends))
+    times = times or read_times(directory)
+    rates = [time.bytes / time.seconds for time in times.chunks if time.seconds]
+    stages, workers = tuple(_stages(directory)), tuple(_workers(times.ends))
     return Profile(
         run=directory.plan.run,
         bytes=directory.plan.total_bytes,
         stages=stages,
-        counting=tuple(counting),
+        counting=_counting([end for end in times.ends if end.scan_seconds]),
         rate=median(rates) if rates else 0.0,
-        busy=_busy(stages, workers, ends),
+        busy=_busy(stages, workers, times.ends),
         workers=workers,
-        chunks=tuple(explained(times)),
-        unknown=len(ends) - len(known),
+        chunks=tuple(explained(times.chunks)),
+        unknown=len(times.ends) - len(times.chunks),
     )
 
 
@@ -180,31 +134,11 @@ def _stages(directory: RunDirectory) -> Iterable[StageTime]:
             raise OutputError(f"{path} is damaged: stage {name}: {error!r}") from error
 
 
-def _success(attempts: Sequence[Attempt]) -> Attempt | None:
-    """The attempt that counted a chunk, if one did."""
-    return next((end for end in attempts if end.outcome == COUNTED), None)
-
-
-def _took(attempt: Attempt) -> float:
-    return max(0.0, attempt.ended - attempt.started) if attempt.started else 0.0
-
-
-def _time(directory: RunDirectory, attempts: Sequence[Attempt], end: Attempt) -> ChunkTime:
-    before = attempts[: attempts.index(end)]
-    return ChunkTime(
-        chunk=end.chunk,
-        what=directory.plan.describe(end.chunk),
-        bytes=end.bytes_read,
-        worker=end.worker or HERE,
-        attempts=len(before) + 1,
-        seconds=_took(end),
-        failed_seconds=sum(map(_took, before)),
-        queued=end.queued_seconds,
-        read=end.read_seconds,
-        scan=end.scan_seconds,
-        encode=end.encode_seconds,
-        publish=end.publish_seconds,
-        fold=end.fold_seconds,
+def _counting(known: Sequence[Attempt]) -> tuple[StageTime, ...]:
+    peak = max((end.peak_rss for end in known), default=0)
+    return tuple(
+        StageTime(name, seconds, peak if name == "scan" else 0)
+        for name, seconds in stage_seconds(known).items()
     )
 
 
@@ -217,7 +151,7 @@ def _workers(ends: Iterable[Attempt]) -> list[WorkerTime]:
             name=name,
             chunks=len(mine),
             bytes=sum(end.bytes_read for end in mine),
-            seconds=sum(map(_took, mine)),
+            seconds=sum(map(took, mine)),
             peak_rss=max(end.peak_rss for end in mine),
         )
         for name, mine in by_name.items()

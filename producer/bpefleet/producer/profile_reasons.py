@@ -10,13 +10,12 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
+from bpefleet.producer.chunk_times import WORK
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bpefleet.producer.profile import ChunkTime
-
-WORK: Final = ("read", "scan", "encode", "publish")
-"""The stages of an attempt while its worker is at it."""
+    from bpefleet.producer.chunk_times import ChunkTime
 
 _SLOW: Final = 1.25
 _NOTABLE: Final = 0.1

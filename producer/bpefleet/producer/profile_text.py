@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Final
 import click
 import orjson
 
+from bpefleet.producer.chunk_times import WORK
 from bpefleet.producer.directory import RunDirectory
 from bpefleet.producer.profile import Profile, profile
-from bpefleet.producer.profile_reasons import WORK
 from bpefleet.shared.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bpefleet.producer.profile import ChunkTime, StageTime, WorkerTime
+    from bpefleet.producer.chunk_times import ChunkTime, StageTime
+    from bpefleet.producer.profile import WorkerTime
 
 _SHOWN: Final = 5
 _ONE_LINE: Final = {10: r"\n"}

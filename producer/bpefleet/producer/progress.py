@@ -29,10 +29,11 @@ class Progress:
 
     def warn(self, text: str, **about: str | int) -> None:
         """Tell the person that something is not as they may think; `about`: see `logs.FIELDS`."""
-        if self._show and not structured():
-            tqdm.write(f"warning: {printable(text)}", file=sys.stderr)
-        else:
-            logger.warning("%s", text, extra=about)
+        self._say("warning: ", text, about)
+
+    def tell(self, text: str) -> None:
+        """Tell the person what there is to know, for instance an address."""
+        self._say("", text, {})
 
     def start_counting(self, total_bytes: int, done: int) -> None:
         """Begin the count stage: bytes in all, and those that a run before has counted."""
@@ -52,6 +53,12 @@ class Progress:
         """Show merges made so far."""
         if self._bar is not None:
             self._bar.update(merges - self._bar.n)
+
+    def _say(self, mark: str, text: str, about: dict[str, str | int]) -> None:
+        if self._show and not structured():
+            tqdm.write(f"{mark}{printable(text)}", file=sys.stderr)
+        else:
+            logger.warning("%s", text, extra=about)
 
     def _open(self, **options: Any) -> None:
         self._close()

@@ -6,12 +6,14 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from bpefleet.producer.attempts import Attempt
+from bpefleet.producer.chunk_times import WORK
 from bpefleet.producer.directory import RunDirectory
 from bpefleet.producer.profile import Profile
-from bpefleet.producer.profile_reasons import WORK
 from bpefleet.producer.report_document import Chart, Heading, Paragraph, Table
 from bpefleet.producer.report_measure import Measured
 from bpefleet.producer.report_sample import group
+from bpefleet.producer.report_throughput import throughput
 from bpefleet.shared.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ class Facts:
         directory: The run.
         manifest: Its manifest.
         profile: Where its time went.
+        ends: The attempts that counted its chunks.
         tokenizer: What it made.
         held_out: Whether it was measured on text that it was not trained on.
         measured: The tokenizer, and then those that it is compared with, on the same sample.
@@ -45,6 +48,7 @@ class Facts:
     directory: RunDirectory
     manifest: dict[str, Any]
     profile: Profile
+    ends: tuple[Attempt, ...]
     tokenizer: Tokenizer
     held_out: bool
     measured: tuple[Measured, ...]
@@ -57,6 +61,7 @@ def content(facts: Facts) -> list[Part]:
         *_summary(facts),
         *_corpus(facts),
         *_time(facts),
+        *throughput(facts.ends),
         *_workers(facts.profile),
         *_chunks(facts.profile),
         *_compression(facts),

@@ -1,12 +1,15 @@
 """Writes a finished run's report: `report.md`, and `report.html`, a page that needs nothing else.
 
-Not a part of training: measuring takes seconds, more than a hundredth of most runs.
+A run writes it only when asked to: measuring takes seconds, more than a hundredth of most runs.
 """
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Final
 
+from bpefleet.producer.board import post_report
+from bpefleet.producer.chunk_times import read_times
 from bpefleet.producer.directory import RunDirectory
 from bpefleet.producer.files import write_atomically
 from bpefleet.producer.profile import profile, read_manifest
@@ -16,6 +19,7 @@ from bpefleet.producer.report_html import page
 from bpefleet.producer.report_markdown import markdown
 from bpefleet.producer.report_measure import curve, measure
 from bpefleet.producer.report_sample import sample
+from bpefleet.producer.snapshot import at_rest
 from bpefleet.producer.sources import find_files
 from bpefleet.shared.tokenizer import Tokenizer
 
@@ -25,23 +29,27 @@ if TYPE_CHECKING:
 
 MARKDOWN: Final = "report.md"
 HTML: Final = "report.html"
+SAMPLE: Final = 4_000_000
+"""Bytes of text to measure on, about."""
 
 
 def write_report(
     path: Path,
     *,
-    compare: Sequence[str],
-    held_out: Sequence[str],
-    sample_bytes: int,
+    compare: Sequence[str] = (),
+    held_out: Sequence[str] = (),
+    sample_bytes: int | None = None,
+    redis: str | None = None,
     warn: Callable[[str], None],
 ) -> list[Path]:
-    """Write the report of a finished run into its directory.
+    """Write the report of a finished run into its directory, and show it on the run's page.
 
     Args:
         path: The directory.
         compare: Other tokenizers to measure (see `report_compare`).
         held_out: Files, folders or globs to measure on; if empty, the run's own text.
-        sample_bytes: How much of it to encode, about.
+        sample_bytes: How much of it to encode, about; None for `SAMPLE`.
+        redis: The Redis that a dashboard looks into; None for no page.
         warn: Told what is passed over.
 
     Returns:
@@ -49,6 +57,7 @@ def write_report(
 
     Raises:
         OutputError: The run is not finished, is damaged, or the report cannot be written.
+        QueueError: The report is written and cannot be shown.
         SourceError: The text cannot be read or has changed, or a tokenizer cannot.
         UsageError: There is no such tokenizer.
     """
@@ -57,11 +66,13 @@ def write_report(
     tokenizer = Tokenizer.load(path)
     encoders = [encoder_of(tokenizer, "this one"), *map(find_encoder, compare)]
     files = find_files(held_out, warn) if held_out else directory.plan.files
-    sources = sample(files, tokenizer.special_tokens, sample_bytes)
+    sources = sample(files, tokenizer.special_tokens, sample_bytes or SAMPLE)
+    times = read_times(directory)
     facts = Facts(
         directory=directory,
         manifest=manifest,
-        profile=profile(directory),
+        profile=profile(directory, times),
+        ends=times.ends,
         tokenizer=tokenizer,
         held_out=bool(held_out),
         measured=tuple(measure(encoder, sources) for encoder in encoders),
@@ -70,7 +81,10 @@ def write_report(
     parts = content(facts)
     title = f"bpefleet: {path.absolute().name}"
     texts = {MARKDOWN: markdown(parts), HTML: page(title, parts)}
-    for name, text in texts.items():
-        # Names of files may hold lone surrogates.
-        write_atomically(path / name, text.encode(errors="backslashreplace"))
-    return [path / name for name in texts]
+    # Names of files may hold lone surrogates.
+    written = {name: text.encode(errors="backslashreplace") for name, text in texts.items()}
+    for name, data in written.items():
+        write_atomically(path / name, data)
+    if redis is not None:
+        post_report(redis, at_rest(directory, time.time()), written[HTML], warn)
+    return [path / name for name in written]

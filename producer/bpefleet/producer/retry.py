@@ -39,7 +39,7 @@ def retry(path: Path, chunks: Sequence[int], resources: Resources) -> RunResult 
     """
     directory = RunDirectory.open(path)
     if process := holder(path):
-        if resources.errors or resources.timeout:
+        if resources.errors or resources.timeout or resources.dashboard or resources.report:
             raise UsageError(
                 f"{process} is at {path} and keeps its options",
                 hint=f"stop it first: bpefleet cancel {path}",

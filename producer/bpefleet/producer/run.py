@@ -71,12 +71,16 @@ def run(request: Request) -> RunResult:
         size = resources.chunk_size_for(options.pattern)
         size = even_chunk_size(total, size, fleet.size if fleet else 1)
         chunks = list(split(files, cutter, size, progress.warn))
+        if fleet is not None:
+            fleet.announce(progress.tell)
         directory = RunDirectory.create(request.out, Plan.make(options, files, chunks))
         try:
-            return _complete(directory, resources, fleet, progress, begun)
+            result = _complete(directory, resources, fleet, progress, begun)
         except BpefleetError:
             directory.discard_if_untouched()
             raise
+        _report(result, resources, fleet, progress)
+        return result
 
 
 def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunResult:
@@ -102,7 +106,11 @@ def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunR
             if resources.in_process
             else stack.enter_context(Fleet(resources, directory.plan.files))
         )
-        return _complete(directory, resources, fleet, progress, begun, only)
+        if fleet is not None:
+            fleet.announce(progress.tell)
+        result = _complete(directory, resources, fleet, progress, begun, only)
+        _report(result, resources, fleet, progress)
+        return result
 
 
 def _complete(
@@ -129,6 +137,21 @@ def _complete(
     return RunResult(directory.path, manifest)
 
 
+def _report(
+    result: RunResult, resources: Resources, fleet: Fleet | None, progress: Progress
+) -> None:
+    """Write the run's report, if it was asked for; the run is done whether or not that succeeds."""
+    if not resources.report:
+        return
+    from bpefleet.producer.report_write import write_report  # noqa: PLC0415  slow to import
+
+    redis = fleet.url if fleet is not None and fleet.stays else None
+    try:
+        write_report(result.directory, redis=redis, warn=progress.warn)
+    except BpefleetError as error:
+        progress.warn(f"the run is done, and its report failed: {error}")
+
+
 def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
     with TrainerProcess(this.directory.path) as trainer:
         this.watch.start_counting(this.ledger)
@@ -142,7 +165,7 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
             try:
                 failed = count_there(this, fleet)
             finally:  # from here on nobody else posts, of an error's end neither
-                if this.resources.redis is not None:
+                if fleet.stays:
                     this.watch.mirror = mirror(fleet.url)
         this.ledger.settle()
         missing = all_counted(this, failed)

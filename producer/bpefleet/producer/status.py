@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 import orjson
@@ -15,8 +15,10 @@ from bpefleet.producer.directory import RunDirectory
 from bpefleet.producer.ledger import read_index
 from bpefleet.producer.lock import holder
 from bpefleet.producer.snapshot import at_rest, failures
+from bpefleet.producer.status_times import StatusTimes
 from bpefleet.producer.watch import SNAPSHOT
 from bpefleet.shared.errors import QueueError, UsageError
+from bpefleet.shared.keys import status_key
 from bpefleet.shared.messages import MessageError
 from bpefleet.shared.status import COUNT, MERGE, Snapshot
 from bpefleet.shared.text import line, printable
@@ -38,14 +40,17 @@ def show(run: str, redis: str | None, *, as_json: bool, watch: bool) -> None:
         UsageError: There is no directory of that name, and no Redis to ask.
         BpefleetError: It cannot be read.
     """
+    times = StatusTimes(run, redis)
     while True:
         snapshot = find(run, redis)
         if as_json:
-            click.echo(orjson.dumps(snapshot.to_json(), option=orjson.OPT_INDENT_2))
+            told = snapshot.to_json() | times.to_json()
+            click.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2))
         else:
+            stages = times.told()
             if watch:
                 click.clear()
-            click.echo("\n".join(map(line, lines(snapshot))))
+            click.echo("\n".join(map(line, lines(snapshot, stages))))
         if not (watch and snapshot.producer):
             return
         time.sleep(1)
@@ -65,22 +70,11 @@ def find(run: str, redis: str | None) -> Snapshot:
         raise UsageError(
             f"{run}: no such directory", hint="a run's id needs the Redis it uses: --redis URL"
         )
-    from redis.exceptions import RedisError  # noqa: PLC0415  slow to import
+    from bpefleet.producer.board import read  # noqa: PLC0415  redis is slow to import
 
-    from bpefleet.shared.connect import check, connect  # noqa: PLC0415  slow to import
-    from bpefleet.shared.keys import status_key  # noqa: PLC0415
-
-    check(redis)
-    try:
-        with connect(redis) as connection:
-            data: Any = connection.get(status_key(run))
-        if data is None:
-            raise QueueError(f"no run {run} is under way there")
-        return Snapshot.from_json(orjson.loads(data))
-    except (RedisError, orjson.JSONDecodeError, MessageError) as error:
-        raise QueueError(
-            f"what that Redis holds of run {run} is no status: {str(error)[:200]}"
-        ) from error
+    if (found := read(redis, run, status_key(run), Snapshot)) is None:
+        raise QueueError(f"no run {run} is under way there")
+    return found
 
 
 def of_directory(directory: RunDirectory) -> Snapshot:
@@ -97,8 +91,8 @@ def of_directory(directory: RunDirectory) -> Snapshot:
     return at_rest(directory, time.time())
 
 
-def lines(now: Snapshot) -> Iterable[str]:
-    """A snapshot in words."""
+def lines(now: Snapshot, times: str = "") -> Iterable[str]:
+    """A snapshot in words, and beside it the seconds by stage."""
     yield f"run {now.run}: {now.stage}" + (f", {now.producer}" if now.producer else "")
     share = 100 * now.bytes_counted / now.bytes if now.bytes else 100
     yield (
@@ -116,6 +110,8 @@ def lines(now: Snapshot) -> Iterable[str]:
         yield f"  rate     {_size(round(now.rate))}/s{left}; {now.workers} workers"
     if now.stage == MERGE:
         yield f"  merges   {now.merges_made:,} of {now.merges:,}"
+    if times:
+        yield f"  time     {times}"
     for running in now.running[:_SHOWN]:
         where = f"{printable(running.what)} on {printable(running.worker)}"
         yield f"  running  {running.chunk}: {where}"

@@ -81,3 +81,15 @@ def log_format_option(**more: Any) -> Callable[..., Any]:
         help=logs.HELP,
         **more,
     )
+
+
+def parent_option() -> Callable[..., Any]:
+    """`--die-with-parent PID`, for programs that a run starts; see `lifeline`."""
+    return click.option(
+        "--die-with-parent",
+        "parent",
+        type=int,
+        metavar="PID",
+        hidden=True,
+        help="End at once when the process PID, which started this one, ends.",
+    )

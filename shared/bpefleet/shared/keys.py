@@ -17,6 +17,11 @@ RQ keeps its own keys under `rq:`; ours all start with `bpefleet:`.
 `bpefleet:detail:<run>`
     String, JSON. Beside the status, for the page: map of chunks, course, workers, timings.
 
+`bpefleet:report:<run>`
+    String, HTML of at most `LARGEST_REPORT` bytes. Written by the producer when a report is asked
+    for, in one MULTI with the status; read by the page, which shows it in a sandbox. Expires after
+    `STATUS_TTL`.
+
 `bpefleet:runs`
     Sorted set of run ids by the time of their last status. Written by producers, who also remove
     what is older than `STATUS_TTL`.
@@ -63,6 +68,9 @@ EVENTS_TTL: Final = 7 * 24 * 3600
 STATUS_TTL: Final = 24 * 3600
 """Seconds that the last status of a run stays."""
 
+LARGEST_REPORT: Final = 2 << 20
+"""Bytes of a report that the page shows."""
+
 RUNS: Final = "bpefleet:runs"
 """The runs that have a status."""
 
@@ -104,6 +112,11 @@ def status_key(run: str) -> str:
 def detail_key(run: str) -> str:
     """What a page shows of a run beside its status."""
     return f"bpefleet:detail:{run}"
+
+
+def report_key(run: str) -> str:
+    """The report of a finished run, as HTML."""
+    return f"bpefleet:report:{run}"
 
 
 def control_key(run: str) -> str:

@@ -15,7 +15,7 @@ import orjson
 
 from bpefleet.shared.boundaries import boundaries
 from bpefleet.shared.bytelevel import unspell
-from bpefleet.shared.errors import OutputError
+from bpefleet.shared.errors import OutputError, UsageError
 from bpefleet.shared.patterns import Pattern, resolve, split_special
 
 if TYPE_CHECKING:
@@ -174,15 +174,21 @@ class Tokenizer:
 
         tiktoken searches special tokens in no set order: where one begins another, its
         `encode(…, allowed_special="all")` may pick the shorter.
+
+        Raises:
+            UsageError: tiktoken's regex engine does not take the pattern.
         """
         import tiktoken  # noqa: PLC0415  a worker never encodes; it need not pay for the import
 
-        return tiktoken.Encoding(
-            name,
-            pat_str=self.pattern.tiktoken,
-            mergeable_ranks=self.ranks,
-            special_tokens=self.special_tokens,
-        )
+        try:
+            return tiktoken.Encoding(
+                name,
+                pat_str=self.pattern.tiktoken,
+                mergeable_ranks=self.ranks,
+                special_tokens=self.special_tokens,
+            )
+        except ValueError as error:
+            raise UsageError(f"tiktoken does not take the pattern: {error}") from error
 
     def to_huggingface(self) -> tokenizers.Tokenizer:
         """This tokenizer as a `tokenizers.Tokenizer` (needs the extra `bpefleet[huggingface]`)."""

@@ -9,7 +9,13 @@ from typing import Any
 
 import click
 
-from bpefleet.shared.command import error_as_exit, key_file_option, log_format_option, redis_option
+from bpefleet.shared.command import (
+    error_as_exit,
+    key_file_option,
+    log_format_option,
+    parent_option,
+    redis_option,
+)
 from bpefleet.shared.startup import collect_rarely
 
 
@@ -56,14 +62,7 @@ from bpefleet.shared.startup import collect_rarely
 @click.option("-v", "--verbose", is_flag=True, help="Log each job on stderr.")
 @click.option("-q", "--quiet", is_flag=True, help="Log errors of the workers themselves only.")
 @log_format_option()
-@click.option(
-    "--die-with-parent",
-    "parent",
-    type=int,
-    metavar="PID",
-    hidden=True,
-    help="End at once when the process PID, which started this one, ends.",
-)
+@parent_option()
 def main(*, url: str, verbose: bool, quiet: bool, **options: Any) -> None:
     """Parse the options and serve."""
     level = logging.INFO if verbose else logging.ERROR if quiet else logging.WARNING

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from bpefleet.shared import keys
 from bpefleet.shared.connect import connect
+from bpefleet.shared.lifeline import die_with
 from bpefleet.shared.logs import bind
 from bpefleet.worker import tasks  # noqa: F401 - imported once here, not by every work-horse
 from bpefleet.worker.corpus import confine
-from bpefleet.worker.lifeline import die_with
 from bpefleet.worker.worker import FleetWorker
 
 if TYPE_CHECKING:

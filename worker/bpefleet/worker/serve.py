@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from bpefleet.shared.connect import check, demand_trust, is_local, redacted
 from bpefleet.shared.errors import UsageError
+from bpefleet.shared.lifeline import die_with
 from bpefleet.shared.logs import AUTO, configure
 from bpefleet.shared.signing import read_key
-from bpefleet.worker.lifeline import die_with
 from bpefleet.worker.pool import WorkerPool
 
 if TYPE_CHECKING:

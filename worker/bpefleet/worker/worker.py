@@ -20,11 +20,11 @@ from bpefleet.shared import keys
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.failures import LOST_AFTER
 from bpefleet.shared.jobs import HEARTBEAT, FleetJob
+from bpefleet.shared.lifeline import die_with
 from bpefleet.shared.memory import peak_of
 from bpefleet.shared.messages import Failed
 from bpefleet.shared.serializer import JsonSerializer, install
 from bpefleet.shared.text import printable
-from bpefleet.worker.lifeline import die_with
 
 if TYPE_CHECKING:
     from resource import struct_rusage

@@ -173,6 +173,7 @@ function drawRun(changed) {
   $("body").hidden = !head;
   if (!head) return;
   if (changed.head) drawHead(head);
+  drawReport();
   if (changed.failed || changed.head) drawFailures(head, state.parts.failed ?? []);
   if (changed.states !== undefined || changed.head) drawLegend(head);
   if (changed.states !== undefined) drawMap();
@@ -202,6 +203,11 @@ function drawHead(head) {
   tile("workers-now", counting ? whole(head.workers) : "–", counting ? `${whole(head.running)} at a chunk` : "not counting");
   tile("retries", whole(head.retries), "in this session");
   tile("memory", head.redis_memory ? size(head.redis_memory) : "–", head.redis_memory ? "used" : "not known now");
+}
+function drawReport() {
+  const { report, ticket } = state.parts, node = $("report");
+  node.hidden = !report;
+  node.firstChild.href = `/runs/${encodeURIComponent(RUN)}/report${ticket ? `?ticket=${ticket}` : ""}`;
 }
 function timeLeft(head) {
   if (head.holding) return ["–", "waits for a retry"];

@@ -1,0 +1,251 @@
+"""The report of a run beside its page: shown, and powerless whoever wrote it."""
+
+from __future__ import annotations
+
+import re
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+from playwright.sync_api import expect
+
+from bpefleet.producer.board import post_report
+from bpefleet.shared.errors import ExitCode
+from bpefleet.shared.keys import LARGEST_REPORT, STATUS_TTL, report_key, status_key
+from tests.command import bpefleet
+from tests.dashboard.samples import RUN, post, sample_snapshot
+from tests.dashboard.serving import dashboard
+from tests.dashboard.test_page import board, browser, opened, pytestmark, status
+from tests.eventually import eventually
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, BrowserContext, Dialog
+    from redis import Redis
+
+    from tests.dashboard.serving import Dashboard
+
+__all__ = ["board", "browser", "pytestmark"]
+
+EVERYWHERE = "0.0.0.0"  # noqa: S104  it is what is to be guarded
+TRAIN = ("--vocab-size", 270, "--workers", 1)
+
+HOSTILE = """<!doctype html><meta charset="utf-8"><title>calm</title>
+<meta http-equiv="refresh" content="0;url=THERE/refresh">
+<script>document.title = "ran"; fetch("THERE/script"); alert(1)</script>
+<script src="THERE/source"></script>
+<img src="THERE/image" onerror="document.title = 'ran'">
+<svg onload="document.title = 'ran'"></svg>
+<iframe src="THERE/frame"></iframe><object data="THERE/object"></object>
+<link rel="stylesheet" href="THERE/link">
+<style>body { background: url(THERE/style) }</style>
+<form action="THERE/form" method="post"><button id="go">go</button></form>
+<a id="script" href="javascript:document.title='ran'">x</a>
+<p id="end">the end</p>"""
+"""What a forged report would like to do."""
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[tuple[str, list[str]]]:
+    """A server that would notice what gets out: its address, and what it was asked for."""
+    asked: list[str] = []
+
+    class Notes(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_error(404)
+
+        do_POST = do_GET  # noqa: N815  http.server's names
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Notes) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}", asked
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    path = tmp_path / "corpus.txt"
+    path.write_text("low lower lowest new newer newest wide wider widest " * 2000)
+    return path
+
+
+def test_the_link_appears_and_shows_the_report(
+    browser: Browser, board: Dashboard, redis_url: str, connection: Redis, texts: Path,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    out = tmp_path / "run"
+    trained = bpefleet("train", texts, "-o", out, *TRAIN, "--redis", redis_url)
+    assert trained.returncode == 0, trained.stderr
+    run = status(out)["run"]
+    with opened(browser, board) as page:
+        page.open(f"/runs/{run}")
+        page.shows("#stage", "done")
+        expect(page.page.locator("#report")).to_be_hidden()
+        told = bpefleet("report", out, "--redis", redis_url)
+        assert told.returncode == 0, told.stderr
+        expect(page.page.locator("#report a")).to_be_visible(timeout=30_000)
+        with page.page.context.expect_page() as opening:
+            page.page.click("#report a")
+        report = opening.value
+        expect(report.locator("h1")).to_have_text("Tokenizer run", timeout=30_000)
+        assert report.locator("svg").count() > 0
+        colour = report.evaluate("getComputedStyle(document.querySelector('h2')).borderTopStyle")
+        assert colour == "solid"  # its style is applied
+    served = httpx.get(f"{board.url}/runs/{run}/report")
+    assert served.content == (out / "report.html").read_bytes()
+    assert 0 < connection.ttl(report_key(run)) <= STATUS_TTL
+    assert abs(connection.ttl(report_key(run)) - connection.ttl(status_key(run))) <= 1
+
+
+def test_a_run_that_is_asked_to_leaves_its_report(
+    browser: Browser, board: Dashboard, redis_url: str, texts: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    trained = bpefleet("train", texts, "-o", out, *TRAIN, "--redis", redis_url, "--report")
+    assert trained.returncode == 0, trained.stderr
+    assert (out / "report.md").read_text().startswith("# Tokenizer run")
+    served = httpx.get(f"{board.url}/runs/{status(out)['run']}/report")
+    assert served.content == (out / "report.html").read_bytes()
+    with opened(browser, board) as page:
+        page.open(f"/runs/{status(out)['run']}")
+        expect(page.page.locator("#report a")).to_be_visible(timeout=30_000)
+
+
+def test_a_forged_report_runs_nothing_and_reaches_nobody(
+    browser: Browser, board: Dashboard, connection: Redis, elsewhere: tuple[str, list[str]]
+) -> None:
+    there, asked = elsewhere
+    connection.set(report_key(RUN), HOSTILE.replace("THERE", f"{there}/forged"))
+    with browser.new_context() as context:
+        page, dialogs = context.new_page(), _dialogs(context)
+        page.goto(f"{board.url}/runs/{RUN}/report")
+        expect(page.locator("#end")).to_be_visible()
+        page.click("#go")
+        page.click("#script")
+
+        # The same without our headers does all that, or this test would show nothing.
+        bare = context.new_page()
+        text = HOSTILE.replace("THERE", f"{there}/bare")
+        bare.route("**/page", lambda route: route.fulfill(body=text, content_type="text/html"))
+        bare.goto(f"{there}/page")
+        ways = {f"/bare/{way}" for way in ("script", "source", "image", "style", "refresh")}
+
+        def all_came() -> bool:
+            bare.wait_for_timeout(10)  # meanwhile the dialog is dismissed
+            return ways <= set(asked)
+
+        eventually(all_came, 30)
+        assert dialogs == [f"{there}/page"]
+        assert [path for path in asked if "forged" in path] == []
+        assert page.title() == "calm"
+        assert page.url == f"{board.url}/runs/{RUN}/report"
+        # Of no origin: neither the token nor anything else of the page is within its reach.
+        assert page.evaluate("self.origin") == "null"
+
+
+def _dialogs(context: BrowserContext) -> list[str]:
+    """The addresses of pages that will open a dialog; each is dismissed."""
+    found: list[str] = []
+
+    def dismiss(dialog: Dialog) -> None:
+        found.append(dialog.page.url if dialog.page else "")
+        dialog.dismiss()
+
+    context.on("dialog", dismiss)
+    return found
+
+
+def test_the_headers_allow_nothing(board: Dashboard, connection: Redis) -> None:
+    connection.set(report_key(RUN), HOSTILE)
+    answer = httpx.get(f"{board.url}/runs/{RUN}/report")
+    rules = {rule.split()[0]: rule.split()[1:] for rule in
+             answer.headers["content-security-policy"].split(";")}  # fmt: skip
+    assert rules["sandbox"] == []  # no exception from it
+    assert rules["default-src"] == rules["form-action"] == ["'none'"]
+    assert "script-src" not in rules
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["cache-control"] == "no-store"
+    foreign = httpx.get(f"{board.url}/runs/{RUN}/report", headers={"Host": "evil.example"})
+    assert foreign.status_code == 421
+
+
+def test_what_is_no_report_is_not_served(board: Dashboard, connection: Redis) -> None:
+    def asked(run: str = RUN) -> int:
+        return httpx.get(f"{board.url}/runs/{run}/report").status_code
+
+    assert asked() == 404
+    assert asked("a%2A") == 404
+    connection.set(report_key(RUN), b"x" * (LARGEST_REPORT + 1))
+    assert asked() == 404
+    connection.set(report_key(RUN), b"x" * LARGEST_REPORT)
+    assert asked() == 200
+    connection.delete(report_key(RUN))
+    connection.rpush(report_key(RUN), "x")
+    assert asked() == 404
+    post(connection, sample_snapshot())
+    assert httpx.get(f"{board.url}/metrics").status_code == 200  # it goes on
+
+
+def test_elsewhere_the_link_has_a_ticket_for_the_one_report(
+    browser: Browser, redis_url: str, connection: Redis, tmp_path: Path
+) -> None:
+    for run in (RUN, "other"):
+        post(connection, sample_snapshot(run=run))
+        connection.set(report_key(run), f"<p id=end>{run}</p>")
+    with dashboard(redis_url, tmp_path / "log", "--host", EVERYWHERE) as board:
+        url = board.url.replace(EVERYWHERE, "127.0.0.1")
+        assert httpx.get(f"{url}/runs/{RUN}/report").status_code == 401
+        assert httpx.get(f"{url}/runs/{RUN}/report", headers=board.bearer).status_code == 200
+        with browser.new_context() as context:
+            page = context.new_page()
+            page.goto(f"{url}/runs/{RUN}?token={board.token}")
+            link = page.locator("#report a")
+            expect(link).to_be_visible(timeout=30_000)
+            with context.expect_page() as opening:
+                link.click()
+            expect(opening.value.locator("#end")).to_have_text(RUN, timeout=30_000)
+            address = opening.value.url
+        assert board.token not in address
+        ticket = re.sub(r".*\?ticket=", "", address)
+        for path in ("/runs/other/report", "/events", f"/runs/{RUN}/events"):
+            assert httpx.get(f"{url}{path}?ticket={ticket}").status_code == 401
+        assert httpx.get(f"{url}/runs/{RUN}/report?ticket=%C3%A9").status_code == 401
+
+
+def test_a_report_that_is_too_large_is_left_out(redis_url: str, connection: Redis) -> None:
+    said: list[str] = []
+    post_report(redis_url, sample_snapshot(), b"x" * (LARGEST_REPORT + 1), said.append)
+    assert "it has 2,097,153 bytes, and there is room for 2,097,152" in said[0]
+    assert not connection.exists(report_key(RUN))
+    post_report(redis_url, sample_snapshot(), b"x" * LARGEST_REPORT, said.append)
+    assert connection.strlen(report_key(RUN)) == LARGEST_REPORT
+    assert len(said) == 1
+
+
+def test_what_cannot_be_shown_is_said(texts: Path, tmp_path: Path, redis_url: str,
+                                      connection: Redis) -> None:  # fmt: skip
+    out = tmp_path / "run"
+    trained = bpefleet("train", texts, "-o", out, "--vocab-size", 270, "--workers", 0)
+    assert trained.returncode == 0, trained.stderr
+    lost = bpefleet("report", out, "--redis", "redis://:hunter2@127.0.0.1:1")
+    assert lost.returncode == ExitCode.QUEUE
+    assert "the report is written, but not shown" in lost.stderr
+    assert "hunter2" not in lost.stderr
+    assert (out / "report.html").exists()
+    connection.config_set("maxmemory", 1)
+    try:
+        full = bpefleet("report", out, "--redis", redis_url)
+    finally:
+        connection.config_set("maxmemory", 0)
+    assert full.returncode == ExitCode.QUEUE
