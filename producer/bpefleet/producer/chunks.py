@@ -41,6 +41,7 @@ class Chunks:
         self._attempts: Counter[int] = Counter()
         self._under_way: dict[int, str] = {}
         self._folded: set[int] = set()
+        self._halted = False
 
     @property
     def unfinished(self) -> bool:
@@ -77,7 +78,8 @@ class Chunks:
         """Have chunks that are not in Redis wait again; that was no attempt."""
         for chunk in chunks:
             self._left(chunk)
-            self._waiting.appendleft(chunk)
+            if not self._halted:
+                self._waiting.appendleft(chunk)
 
     def folded(self, chunk: int) -> None:
         """A chunk's counts are in the ledger."""
@@ -109,6 +111,8 @@ class Chunks:
         if not failure.may_heal or done >= RETRIES:
             self.failed[chunk] = failure
             return None
+        if self._halted:
+            return None
         self.retries += 1
         heapq.heappush(self._resting, (now + PAUSES[done], chunk))
         return PAUSES[done]
@@ -117,8 +121,10 @@ class Chunks:
         """Have failed chunks counted again, with fresh retries; all of them if none is named.
 
         Returns:
-            Which they are.
+            Which they are: none after a halt.
         """
+        if self._halted:
+            return []
         again = sorted(set(chunks or self.failed) & self.failed.keys())
         for chunk in again:
             del self.failed[chunk]
@@ -135,6 +141,7 @@ class Chunks:
         self._under_way.pop(chunk, None)
 
     def halt(self) -> None:
-        """Queue nothing more; what is queued may still be folded."""
+        """Queue nothing more, from now on; what is queued may still be folded."""
+        self._halted = True
         self._waiting.clear()
         self._resting.clear()
