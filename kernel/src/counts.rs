@@ -92,7 +92,7 @@ impl Counts {
         let mut ticker = Ticker::new(progress);
         guarded(|| {
             py.detach(|| {
-                let mut tick = |done| ticker.tick(done);
+                let mut tick = |done| ticker.tick(|py, call| call.call1(py, (done,)));
                 count::count(data, pattern, &specials, errors, table, &mut tick)
             })
             .map_err(|error| from_count(py, error, ticker.into_raised()))

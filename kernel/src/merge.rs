@@ -1,6 +1,6 @@
 //! `merge`: the merge loop as a Python function.
 
-use bpefleet_core::merge::{Arena, MergeError, Options, TieBreak};
+use bpefleet_core::merge::{Arena, Merge, MergeError, Options, TieBreak};
 use bpefleet_core::table::CountTable;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -20,8 +20,8 @@ use crate::ticker::Ticker;
 ///     tie_break: Which of several most frequent pairs wins, a name in `TIE_BREAKS`.
 ///     min_frequency: Pairs that occur less often are not merged.
 ///     max_token_length: Longer tokens are not made; in bytes.
-///     progress: Called about ten times a second with the number of merges made. What it raises
-///         ends the call.
+///     progress: Called about ten times a second with the merges made since the call before, in
+///         the form that is returned. What it raises ends the call.
 ///     consume: Take the counts away as soon as they have been read: `counts` is empty
 ///         afterwards, and its memory is free for the merging.
 ///
@@ -54,7 +54,14 @@ pub(crate) fn merge(
     };
     let py = counts.py();
     let mut ticker = Ticker::new(progress);
-    let mut tick = |done| ticker.tick(done);
+    let mut told = 0;
+    let mut tick = |made: &[Merge]| {
+        ticker.tick(|py, call| {
+            let new = &made[told..];
+            told = made.len();
+            call.call1(py, (tuples(new),))
+        })
+    };
     let outcome = guarded(|| {
         let arena = {
             let table = &counts.try_borrow()?.table;
@@ -66,10 +73,13 @@ pub(crate) fn merge(
         Ok(py.detach(|| arena?.merge(&options, &mut tick)))
     })?;
     let made = outcome.map_err(|error| from_merge(&error, ticker.into_raised()))?;
-    Ok(made
-        .into_iter()
+    Ok(tuples(&made))
+}
+
+fn tuples(made: &[Merge]) -> Vec<(u32, u32, u64)> {
+    made.iter()
         .map(|merge| (merge.left, merge.right, merge.count))
-        .collect())
+        .collect()
 }
 
 /// The exception for an error of merging. `cancelled` is what made the ticker cancel.

@@ -24,12 +24,21 @@ impl Ticker {
         }
     }
 
-    /// To be called by the loop; says to break off when a handler or the callback raised.
-    pub(crate) fn tick(&mut self, done: usize) -> ControlFlow<()> {
+    /// To be called by the loop; says to break off when a handler or the callback raised. `report`
+    /// calls the callback.
+    pub(crate) fn tick(
+        &mut self,
+        report: impl FnOnce(Python<'_>, &Py<PyAny>) -> PyResult<Py<PyAny>>,
+    ) -> ControlFlow<()> {
         if self.last.elapsed() < INTERVAL {
             return ControlFlow::Continue(());
         }
-        let result = Python::attach(|py| self.report(py, done));
+        let result = Python::attach(|py| {
+            py.check_signals()?;
+            self.progress
+                .as_ref()
+                .map_or(Ok(()), |call| report(py, call).map(drop))
+        });
         self.last = Instant::now();
         match result {
             Ok(()) => ControlFlow::Continue(()),
@@ -43,13 +52,5 @@ impl Ticker {
     /// What made `tick` say to break off.
     pub(crate) fn into_raised(self) -> Option<PyErr> {
         self.raised
-    }
-
-    fn report(&self, py: Python<'_>, done: usize) -> PyResult<()> {
-        py.check_signals()?;
-        if let Some(progress) = &self.progress {
-            progress.call1(py, (done,))?;
-        }
-        Ok(())
     }
 }

@@ -82,7 +82,9 @@ def test_a_bad_chunk_fails_alone_and_is_retried(bad: Path, tmp_path: Path, worke
     assert f"{bad / 'b.txt'} bytes " in shown
     assert ": 1 attempt" in shown
     assert f"not UTF-8 at byte {size + 4}" in shown
-    assert "InvalidTextError" in bpefleet("failed", out, "--traceback", chunk).stdout
+    attempt = bpefleet("failed", out, "--traceback", chunk).stdout
+    assert "InvalidTextError" in attempt
+    assert ("info count\n" in attempt) is bool(workers)  # the log of a work-horse
 
     refused = bpefleet("retry", out, 0, "--workers", 0)
     assert refused.returncode == ExitCode.USAGE

@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.dashboard.serving import Dashboard
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Playwright
+    import re
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, Dialog, Playwright
+
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+MARKS = [
+    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
+    pytest.mark.timeout(180),
+    # Playwright leaves its own pipes and loop to the collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+"""For each module of tests that opens pages."""
 
 
 def open_browser(playwright: Playwright) -> Browser:
@@ -16,3 +36,43 @@ def open_browser(playwright: Playwright) -> Browser:
     return playwright.chromium.launch(
         executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
     )
+
+
+@dataclass
+class Watched:
+    """A page, and what must not happen on it."""
+
+    page: Page
+    board: Dashboard
+    complaints: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.page.on("console", lambda m: self.complaints.append(f"{m.type}: {m.text}"))
+        self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
+        self.page.on("dialog", self._dismiss)
+        self.page.on("request", lambda request: self._check(request.url))
+
+    def _dismiss(self, dialog: Dialog) -> None:
+        self.complaints.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def _check(self, url: str) -> None:
+        if not url.startswith((self.board.url + "/", "data:,")):
+            self.complaints.append(f"leaves the machine: {url}")
+
+    def open(self, path: str = "/", *, token: bool = True) -> None:
+        self.page.goto(self.board.url + path + (f"?token={self.board.token}" if token else ""))
+
+    def text(self, selector: str) -> str:
+        return self.page.locator(selector).inner_text()
+
+    def shows(self, selector: str, text: str | re.Pattern[str], seconds: float = 30) -> None:
+        expect(self.page.locator(selector)).to_contain_text(text, timeout=seconds * 1000)
+
+
+@contextmanager
+def opened(browser: Browser, board: Dashboard, **options: Any) -> Iterator[Watched]:
+    with browser.new_context(**options) as context:
+        watched = Watched(context.new_page(), board)
+        yield watched
+        assert watched.complaints == []

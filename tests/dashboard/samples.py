@@ -18,6 +18,8 @@ from bpefleet.shared.status import (
     Sample,
     Snapshot,
     Timing,
+    Trace,
+    WorkerCourse,
     WorkerView,
 )
 
@@ -44,6 +46,7 @@ def sample_snapshot(chunks: int = 10, **changes: Any) -> Snapshot:
         failed=(Failure(counted + 1, "b.txt", 4, "host-2", "OSError", "cannot be read"),),
         bytes=chunks * 1000,
         bytes_counted=counted * 1000,
+        pretokens=50_000,
         unique=4321,
         retries=3,
         workers=2,
@@ -54,6 +57,8 @@ def sample_snapshot(chunks: int = 10, **changes: Any) -> Snapshot:
         holding=False,
         started=time.time() - 60,
         redis_memory=2_000_000,
+        unfolded=2,
+        merging=None,
     )
     return replace(snapshot, **changes)
 
@@ -66,9 +71,13 @@ def sample_detail(chunks: int = 10, **changes: Any) -> Detail:
         run=RUN,
         states="c" * counted + "rfq" + "w" * (chunks - counted - 3),
         series=tuple(Sample(now - 60 + i, i * 100, i * 70, 2_000_000) for i in range(60)),
+        times=(now - 20, now - 10, now),
+        courses=(WorkerCourse("host-1", (0, 2000, 6000)), WorkerCourse("host-2", (0, 0, 500))),
         workers=(WorkerView("host-1", "host", 8, now, counted, "count", now, 6, 6000, 6.0, 3),),
         timings=(Timing("scan", 4, 400.5, buckets),),
+        lag=Timing("lag", 4, 1.5, buckets),
         failures=(FailureCount("OSError", 4),),
+        traces=(Trace(counted + 1, "OSError: cannot be read", "12:00:00 info read b.txt"),),
     )
     return replace(detail, **changes)
 

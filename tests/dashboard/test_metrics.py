@@ -18,6 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from bpefleet.dashboard.metrics import RunsCollector
 from bpefleet.dashboard.view import View
 from bpefleet.producer.embedded import EmbeddedServer
+from bpefleet.shared.keys import QUEUE
 from tests.dashboard.samples import RUN, post, sample_detail, sample_snapshot
 from tests.dashboard.serving import dashboard
 from tests.eventually import eventually
@@ -59,6 +60,13 @@ def test_metrics_are_the_numbers_of_the_run(board: Dashboard) -> None:
     assert {state: of("bpefleet_chunks", state=state) for state in states} == states
     assert of("bpefleet_bytes_total") == 6000
     assert of("bpefleet_corpus_bytes") == 10_000
+    assert of("bpefleet_pretokens_total") == 50_000
+    assert of("bpefleet_unique_pretokens") == 4321
+    assert of("bpefleet_merges") == 344
+    assert of("bpefleet_merges_made_total") == 0
+    assert of("bpefleet_results_waiting") == 2
+    assert of("bpefleet_workers") == 2
+    assert of("bpefleet_redis_memory_bytes") == 2_000_000
     assert of("bpefleet_retries_total") == 3
     assert of("bpefleet_failures_total", kind="OSError") == 4
     assert of("bpefleet_run_stage", stage="count") == 1
@@ -70,7 +78,21 @@ def test_metrics_are_the_numbers_of_the_run(board: Dashboard) -> None:
         assert of("bpefleet_stage_seconds_bucket", stage="scan", le=bound) == count
     assert of("bpefleet_stage_seconds_sum", stage="scan") == 400.5
     assert of("bpefleet_stage_seconds_count", stage="scan") == 4
+    assert of("bpefleet_fold_lag_seconds_bucket", le="0.01") == 2
+    assert of("bpefleet_fold_lag_seconds_sum") == 1.5
+    assert of("bpefleet_fold_lag_seconds_count") == 4
     assert found["bpefleet_redis_up", frozenset()] == 1
+
+
+def test_the_queue_is_as_deep_as_redis_says(board: Dashboard, connection: Redis) -> None:
+    queue = f"rq:queue:{QUEUE}"
+    connection.rpush(queue, "a", "b", "c")
+    found = eventually(lambda: samples(board)["bpefleet_queue_jobs", frozenset()])
+    assert found == 3
+    connection.delete(queue)
+    connection.set(queue, "no list")
+    eventually(lambda: samples(board)["bpefleet_queue_jobs", frozenset()] == 0)
+    assert samples(board)["bpefleet_redis_up", frozenset()] == 1
 
 
 def test_metrics_are_openmetrics_too_and_escape_labels(board: Dashboard, connection: Redis) -> None:
@@ -124,12 +146,27 @@ def test_rules_and_panels_ask_for_what_there_is(title: str, expression: str) -> 
     view = View(sample_snapshot(), sample_detail())
     there = {
         sample.name
-        for family in RunsCollector({RUN: view}, redis_answers=True).collect()
+        for family in RunsCollector({RUN: view}, redis_answers=True, queue_jobs=1).collect()
         for sample in family.samples
     }
     asked = set(NAMES.findall(expression))
     assert asked, title
     assert asked - there - {"up"} == set(), title
+
+
+def test_the_guide_names_every_metric_and_its_kind() -> None:
+    families = RunsCollector({}, redis_answers=True, queue_jobs=0).collect()
+    there = {
+        family.name + ("_total" if family.type == "counter" else ""): family.type
+        for family in families
+    }
+    guide = (DEPLOY.parent / "docs" / "operations.md").read_text()
+    told = {
+        name: kind
+        for names, kind in re.findall(r"^\| (`bpefleet_.*?) \| (\w+)", guide, re.MULTILINE)
+        for name in re.findall(r"bpefleet_\w+", names)
+    }
+    assert told == there
 
 
 def test_grafana_and_prometheus_files_belong_together() -> None:

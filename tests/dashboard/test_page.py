@@ -6,105 +6,34 @@ import json
 import os
 import re
 import signal
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import expect
 
+from bpefleet.shared.status import Examples, Merging, Token, Trace
+from bpefleet.shared.tokenizer import Tokenizer
 from tests.command import bpefleet, start
-from tests.dashboard.browser import CHROMIUM, open_browser
+from tests.dashboard.browser import MARKS, Watched, opened
 from tests.dashboard.samples import post, sample_detail, sample_snapshot
 from tests.dashboard.serving import (
     SLOW,
     TREACHEROUS,
     Dashboard,
-    dashboard,
     mend,
     worker_pids,
     workers,
 )
 from tests.eventually import eventually
-from tests.texts import english
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Dialog
+    from playwright.sync_api import Browser
     from redis import Redis
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
-    pytest.mark.timeout(180),
-    # Playwright leaves its own pipes and loop to the collector.
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright, open_browser(playwright) as browser:
-        yield browser
-
-
-@dataclass
-class Watched:
-    """A page, and what must not happen on it."""
-
-    page: Page
-    board: Dashboard
-    complaints: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.page.on("console", lambda m: self.complaints.append(f"{m.type}: {m.text}"))
-        self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
-        self.page.on("dialog", self._dismiss)
-        self.page.on("request", lambda request: self._check(request.url))
-
-    def _dismiss(self, dialog: Dialog) -> None:
-        self.complaints.append(f"dialog: {dialog.message}")
-        dialog.dismiss()
-
-    def _check(self, url: str) -> None:
-        if not url.startswith((self.board.url + "/", "data:,")):
-            self.complaints.append(f"leaves the machine: {url}")
-
-    def open(self, path: str = "/", *, token: bool = True) -> None:
-        self.page.goto(self.board.url + path + (f"?token={self.board.token}" if token else ""))
-
-    def text(self, selector: str) -> str:
-        return self.page.locator(selector).inner_text()
-
-    def shows(self, selector: str, text: str | re.Pattern[str], seconds: float = 30) -> None:
-        expect(self.page.locator(selector)).to_contain_text(text, timeout=seconds * 1000)
-
-
-@contextmanager
-def opened(browser: Browser, board: Dashboard, **options: Any) -> Iterator[Watched]:
-    with browser.new_context(**options) as context:
-        watched = Watched(context.new_page(), board)
-        yield watched
-        assert watched.complaints == []
-
-
-@pytest.fixture
-def board(redis_url: str, tmp_path: Path) -> Iterator[Dashboard]:
-    with dashboard(redis_url, tmp_path / "dashboard.log") as board:
-        yield board
-
-
-@pytest.fixture
-def texts(tmp_path: Path) -> Path:
-    """Text for some seconds of a slow pattern, and a file that is not UTF-8."""
-    folder = tmp_path / "texts"
-    folder.mkdir()
-    text = "\n<|endoftext|>\n".join(english().documents).encode()
-    (folder / "a.txt").write_bytes(text * 9)
-    (folder / TREACHEROUS).write_bytes(b"caf\xe9 ole")
-    return folder
+pytestmark = MARKS
 
 
 def status(out: Path) -> dict[str, Any]:
@@ -135,6 +64,12 @@ def test_a_run_is_watched_loses_a_worker_is_mended_on_the_page_and_ends(
         page.shows("#failures tbody", TREACHEROUS)
         page.shows("#failures tbody", "InvalidTextError")
         assert page.page.locator("#failures img, #failures script").count() == 0
+        details = page.page.locator("#failures details")
+        expect(details.locator("pre")).to_be_hidden()
+        details.locator("summary").click()
+        page.shows("#failures pre", "count_chunk")
+        page.shows("#failures pre", f"info {texts / TREACHEROUS} bytes 0-8")
+        page.shows("#failures pre", "info count ended after")
 
         victim = eventually(lambda: worker_pids(connection))[0]
         page.shows("#workers", str(victim))
@@ -157,8 +92,19 @@ def test_a_run_is_watched_loses_a_worker_is_mended_on_the_page_and_ends(
         assert numbers(page.text("#merges")) == [end["merges"], end["merges"]]
         page.shows("#legend", f"counted {end['chunks']}")
         expect(page.page.locator("#failures-card")).to_be_hidden()
+        page.shows("#merging", f"{end['merges']} merges made")
+        made = [left + right for left, right in Tokenizer.load(out).merges]
+        _same_tokens(page, "#latest", made[:-9:-1])
+        _same_tokens(page, "#longest", sorted(made, key=len, reverse=True)[:8])
     assert re.search(r"audit: the page at 127\.0\.0\.1: retry \w+, chunks 0: asked",
                      board.log.read_text())  # fmt: skip
+
+
+def _same_tokens(page: Watched, selector: str, tokens: list[bytes]) -> None:
+    shown = page.page.locator(f"{selector} code").all()
+    texts = [token.decode("utf-8", "backslashreplace") for token in tokens]
+    assert [code.text_content() for code in shown] == texts
+    assert [code.get_attribute("title") for code in shown] == [f"{len(t)} bytes" for t in tokens]
 
 
 def _same_numbers(page: Watched, now: dict[str, Any]) -> None:
@@ -167,7 +113,7 @@ def _same_numbers(page: Watched, now: dict[str, Any]) -> None:
     assert now["counted"] == now["chunks"] - 1
     assert numbers(page.text("#chunks")) == [now["counted"], now["chunks"]]
     assert numbers(page.text("#merges")) == [now["merges_made"], now["merges"]]
-    assert numbers(page.text("#unique")) == [now["unique"]]
+    assert numbers(page.text("#unique")) == [now["unique"], now["pretokens"]]
     assert numbers(page.text("#retries")) == [now["retries"]]
     assert numbers(page.text("#workers-now")) == [now["workers"], len(now["running"])]
     states = (
@@ -189,7 +135,8 @@ def _same_numbers(page: Watched, now: dict[str, Any]) -> None:
 def test_a_run_is_cancelled_on_the_page(
     browser: Browser, board: Dashboard, redis_url: str, texts: Path, tmp_path: Path
 ) -> None:
-    out = tmp_path / "run"
+    out, text = tmp_path / "run", texts / "a.txt"
+    text.write_bytes(text.read_bytes() * 5)  # it must not end before it is cancelled
     with workers(redis_url, 1), opened(browser, board) as page:
         run = start("train", texts, "-o", out, *SLOW, "--redis", redis_url)
         page.open()
@@ -205,6 +152,52 @@ def test_a_run_is_cancelled_on_the_page(
         page.shows("#stage", "stopped")
         page.shows("#notice", f"bpefleet retry {out}")
         assert numbers(page.text("#chunks"))[0] == status(out)["counted"]
+
+
+def test_merging_is_shown_and_what_it_makes_is_text(
+    browser: Browser, board: Dashboard, connection: Redis
+) -> None:
+    evil = "<img src=x onerror=alert(1)>"
+    now = sample_snapshot(stage="merge", counted=10, merges_made=100, running=(), failed=())
+    with opened(browser, board) as page:
+        post(connection, replace(now, merging=Merging(1234.5, None)), sample_detail())
+        page.open("/runs/sample")
+        page.shows("#merging", "1,235 merges/s over the last 5 s or less")
+        page.shows("#progress-label", "Merges made")
+        expect(page.page.locator("#tokens")).to_be_hidden()
+        tokens = Examples((Token(evil, 28), Token(" the", 4)), (Token("-" * 60 + "…", 512),))
+        post(connection, replace(now, merging=Merging(9.0, tokens), updated=now.updated + 1))
+        page.shows("#latest", evil)
+        assert page.page.locator("#latest code").all_inner_texts()[1] == " the"
+        assert page.page.locator("#longest code").get_attribute("title") == "512 bytes"
+        assert page.page.locator("#tokens img").count() == 0
+
+
+def test_throughput_by_worker_is_there_when_the_page_is_opened_late(
+    browser: Browser, board: Dashboard, connection: Redis
+) -> None:
+    post(connection, sample_snapshot(), sample_detail())
+    with opened(browser, board) as page:
+        page.open("/runs/sample")
+        page.shows("#chart-workers figcaption", "host-1 300 B/s")
+        page.shows("#chart-workers figcaption", "host-2 25 B/s")
+
+
+def test_a_traceback_and_a_log_are_text_and_stay_open(
+    browser: Browser, board: Dashboard, connection: Redis
+) -> None:
+    evil = "<script>alert(1)</script>\x1b[31m"
+    now = sample_snapshot()
+    post(connection, now, sample_detail(traces=(Trace(7, evil, evil),)))
+    with opened(browser, board) as page:
+        page.open("/runs/sample")
+        page.page.click("#failures summary")
+        page.shows("#failures pre", r"<script>alert(1)</script>\x1b[31m")
+        assert page.page.locator("#failures script").count() == 0
+        post(connection, replace(now, retries=99, updated=now.updated + 1), sample_detail())
+        page.shows("#retries", "99")
+        page.shows("#failures pre", "OSError: cannot be read")
+        expect(page.page.locator("#failures pre")).to_be_visible()
 
 
 def test_without_the_token_the_page_only_shows(

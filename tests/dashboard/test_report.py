@@ -15,9 +15,10 @@ from bpefleet.producer.board import post_report
 from bpefleet.shared.errors import ExitCode
 from bpefleet.shared.keys import LARGEST_REPORT, STATUS_TTL, report_key, status_key
 from tests.command import bpefleet
+from tests.dashboard.browser import opened
 from tests.dashboard.samples import RUN, post, sample_snapshot
 from tests.dashboard.serving import dashboard
-from tests.dashboard.test_page import board, browser, opened, pytestmark, status
+from tests.dashboard.test_page import pytestmark, status
 from tests.eventually import eventually
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from tests.dashboard.serving import Dashboard
 
-__all__ = ["board", "browser", "pytestmark"]
+__all__ = ["pytestmark"]
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104  it is what is to be guarded
 TRAIN = ("--vocab-size", 270, "--workers", 1)

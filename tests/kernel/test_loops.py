@@ -52,7 +52,7 @@ def count_long_text(progress: Callable[[int], object] | None = None) -> None:
     Counts().count(long_text(), "gpt2", progress=progress)
 
 
-def merge_many(progress: Callable[[int], object] | None = None) -> None:
+def merge_many(progress: Callable[[list[tuple[int, int, int]]], object] | None = None) -> None:
     merge(many_counts(), 1_000_000, progress=progress)
 
 
@@ -65,6 +65,13 @@ def test_progress_is_bytes_done() -> None:
     assert len(done) >= 2
     assert done == sorted(set(done))
     assert 0 < done[0] < done[-1] <= len(long_text())
+
+
+def test_progress_is_the_merges_made_since() -> None:
+    told: list[tuple[int, int, int]] = []
+    made = merge(many_counts(), 100_000, progress=told.extend)
+    assert 0 < len(told) <= len(made) == 100_000
+    assert told == made[: len(told)]
 
 
 @LOOPS

@@ -24,6 +24,7 @@ from bpefleet.shared.admission import RefusedJobError, admitted
 from bpefleet.shared.connect import connect
 from bpefleet.shared.errors import ExitCode, UsageError
 from bpefleet.shared.event import event_fields, read_event
+from bpefleet.shared.failures import describe
 from bpefleet.shared.messages import Counted, Failed, MessageError
 from bpefleet.shared.patterns import resolve
 from bpefleet.shared.request import RETRY, make_request, read_request, sign_request
@@ -152,6 +153,18 @@ def test_a_huge_event_is_not_parsed() -> None:
     }
     with pytest.raises(MessageError, match="larger than 1048576 bytes"):
         read_event(Signer(), "run", 1, b"1-0", raw)
+
+
+def test_a_failure_of_many_words_makes_an_event_that_is_read() -> None:
+    failed = describe(ValueError("\U000e0001" * (1 << 20) + "\nend"))
+    fields = event_fields(Signer(), "run", 0, "", failed)
+    raw = {
+        key.encode(): value if isinstance(value, bytes) else str(value).encode()
+        for key, value in fields.items()
+    }
+    assert read_event(Signer(), "run", 1, b"1-0", raw).body == failed
+    assert failed.traceback.endswith("end")
+    assert len(failed.error) < 200_000
 
 
 def test_a_huge_request_is_not_parsed() -> None:

@@ -160,7 +160,7 @@ def test_a_snapshot_follows_no_link(stopped: Path, tmp_path: Path) -> None:
     (stopped / f"{SNAPSHOT}.new").symlink_to(tmp_path / "victim")
     with locked(stopped), Progress(show=False) as progress:
         watch = Watch(RunDirectory.open(stopped), progress)
-        watch.merged(1)
+        watch.merged(1, {"latest": [], "longest": []})
         assert (stopped / SNAPSHOT).is_file()
         watch.close()
     assert not (tmp_path / "victim").exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -131,6 +132,10 @@ def test_an_error_that_cannot_heal_is_told_and_not_retried(
     assert f"{path} is not UTF-8 at byte 10" in failed.error
     assert "--errors replace" in failed.error
     assert "count_chunk" in failed.traceback
+    log = failed.log.splitlines()
+    assert log[0].endswith(f"info {path} bytes 5-15")
+    assert log[1].endswith("info count")
+    assert re.search(r" info count ended after \d+\.\d{3} s$", log[2])
     assert status(connection, job) == "failed"
     assert _failed_attempts(connection) == 1
     assert job.failed_job_registry.get_job_ids() == [job.id]
@@ -147,7 +152,7 @@ def test_a_killed_work_horse_is_told_at_once_with_its_peak_and_advice(
 ) -> None:
     job = put(connection, make_spec((stuck, 0, 9)))
     horse = _work_horse(pool)
-    eventually(lambda: status(connection, job) == "started")
+    eventually(lambda: connection.hget(job.key, keys.STAGE_FIELD) == b"count")
     os.kill(horse, signal.SIGKILL)
     failed = next_event(connection)
     assert isinstance(failed, Failed)
@@ -159,6 +164,11 @@ def test_a_killed_work_horse_is_told_at_once_with_its_peak_and_advice(
     assert failed.peak_rss > 2**20
     assert failed.worker
     assert failed.ended >= failed.started > 0
+    # Kept in memory that outlives the work-horse; the line of its death is the worker's own.
+    assert [line.split(" ", 1)[1] for line in failed.log.splitlines()] == [
+        f"info {stuck} bytes 0-9",
+        "info count",
+    ]
 
 
 def test_a_job_that_takes_too_long_is_interrupted(

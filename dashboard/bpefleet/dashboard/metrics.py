@@ -63,6 +63,10 @@ _GAUGES: Final[dict[str, tuple[str, Callable[[Snapshot], float | None]]]] = {
         "When the run was last heard of, by its producer's clock.",
         lambda now: now.updated,
     ),
+    "bpefleet_results_waiting": (
+        "Ends of attempts that lie in Redis, not yet folded or noted.",
+        lambda now: now.unfolded,
+    ),
     "bpefleet_redis_memory_bytes": (
         "Memory that the run's Redis uses; absent if unknown.",
         lambda now: now.redis_memory or None,
@@ -70,6 +74,7 @@ _GAUGES: Final[dict[str, tuple[str, Callable[[Snapshot], float | None]]]] = {
 }
 _COUNTERS: Final[dict[str, tuple[str, Callable[[Snapshot], float]]]] = {
     "bpefleet_bytes": ("Bytes of text counted.", lambda now: now.bytes_counted),
+    "bpefleet_pretokens": ("Pre-tokens counted.", lambda now: now.pretokens),
     "bpefleet_merges_made": ("Merges made.", lambda now: now.merges_made),
     "bpefleet_retries": (
         "Attempts that were followed by another, in this session.",
@@ -81,14 +86,18 @@ _COUNTERS: Final[dict[str, tuple[str, Callable[[Snapshot], float]]]] = {
 class RunsCollector(Collector):
     """Turns views into metrics at each scrape."""
 
-    def __init__(self, views: Mapping[str, View], *, redis_answers: bool) -> None:
+    def __init__(self, views: Mapping[str, View], *, redis_answers: bool, queue_jobs: int) -> None:
         self._views = list(islice(views.values(), _MOST_RUNS))
         self._redis_answers = redis_answers
+        self._queue_jobs = queue_jobs
 
     def collect(self) -> Iterable[Metric]:
         """All families, those without a run too: rules can rely on the names."""
         yield GaugeMetricFamily(
             "bpefleet_redis_up", "Whether Redis answers the dashboard.", float(self._redis_answers)
+        )
+        yield GaugeMetricFamily(
+            "bpefleet_queue_jobs", "Jobs of all runs that no worker has taken.", self._queue_jobs
         )
         for name, (text, value) in _GAUGES.items():
             gauge = GaugeMetricFamily(name, text, labels=["run"])
@@ -105,6 +114,7 @@ class RunsCollector(Collector):
         yield self._stages()
         yield self._failures()
         yield self._timings()
+        yield self._lags()
 
     def _snapshots(self) -> Iterable[Snapshot]:
         return (view.snapshot for view in self._views)
@@ -155,6 +165,18 @@ class RunsCollector(Collector):
                 timings.add_metric(labels, _cumulative(timing), timing.seconds)
         return timings
 
+    def _lags(self) -> Metric:
+        lags = HistogramMetricFamily(
+            "bpefleet_fold_lag_seconds",
+            "From an attempt's end to its counts' being in the ledger, in this session.",
+            labels=["run"],
+        )
+        for view in self._views:
+            if view.detail:
+                lag = view.detail.lag
+                lags.add_metric([view.snapshot.run], _cumulative(lag), lag.seconds)
+        return lags
+
 
 def _cumulative(timing: Timing) -> list[tuple[str, float]]:
     within = accumulate(timing.buckets)
@@ -163,7 +185,10 @@ def _cumulative(timing: Timing) -> list[tuple[str, float]]:
 
 def exposition(poller: Poller, accept: str) -> tuple[bytes, str]:
     """The metrics in the format that the scraper prefers, and its content type."""
+    collector = RunsCollector(
+        poller.views, redis_answers=not poller.problem, queue_jobs=poller.queue_jobs
+    )
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(RunsCollector(poller.views, redis_answers=not poller.problem))
+    registry.register(collector)
     encode, content_type = choose_encoder(accept)
     return encode(registry), content_type

@@ -10,10 +10,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
 from bpefleet.dashboard.view import RUN_NAME, View, read_view
-from bpefleet.shared.keys import RUNS, detail_key, report_key, status_key
+from bpefleet.shared.keys import QUEUE, RUNS, detail_key, report_key, status_key
 from bpefleet.shared.messages import MessageError
 from bpefleet.shared.text import printable
 
@@ -50,6 +50,7 @@ class Poller:
     Attributes:
         views: By run, the latest first.
         problem: Why Redis could not be read; empty if it could.
+        queue_jobs: Jobs that no worker has taken, when it was last looked for all details.
         looks: How often it was looked.
         reports: The runs that have a report.
     """
@@ -57,6 +58,7 @@ class Poller:
     def __init__(self, redis: Redis) -> None:
         self.views: dict[str, View] = {}
         self.problem = ""
+        self.queue_jobs = 0
         self.looks = 0
         self.reports: frozenset[str] = frozenset()
         self._redis = redis
@@ -122,6 +124,8 @@ class Poller:
     async def _read(self, details: Collection[str] | None) -> None:
         found: Any = await self._redis.zrevrange(RUNS, 0, _MOST_RUNS - 1, withscores=True)
         scores = {name: score for run, score in found if (name := _name(run)) is not None}
+        if details is None:
+            self.queue_jobs = await _length(self._redis, f"rq:queue:{QUEUE}")
         wanted = scores.keys() if details is None else scores.keys() & set(details)
         await self._renew(
             {r: s for r, s in scores.items() if r not in self._known or self._known[r].score != s},
@@ -164,6 +168,15 @@ class Poller:
                 self._odd.add(run)
                 _log.warning("run %s is not shown: %s", run, printable(str(error)))
             return None
+
+
+async def _length(redis: Redis, key: str) -> int:
+    """The length of a list; 0 if it is none: a stranger's doing shall not hide the runs."""
+    try:
+        length: int = await redis.llen(key)
+    except ResponseError:
+        return 0
+    return length
 
 
 def _name(run: bytes) -> str | None:

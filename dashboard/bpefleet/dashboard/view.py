@@ -15,6 +15,7 @@ from bpefleet.shared.text import printable
 RUN_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,100}")
 _STRETCH: Final = re.compile(r"(.)\1*", re.DOTALL)
 _APART: Final = ("failed", "running")
+_SHOWN_AS_THEY_ARE: Final = ("workers", "timings", "lag", "failures", "traces")
 
 Parts = dict[str, Any]
 """What a page is sent, in parts of which only those that changed are sent again."""
@@ -87,7 +88,8 @@ def _detail_parts(detail: Detail | None) -> Parts:
         # A hundred thousand chunks are a few hundred stretches.
         "states": "".join(f"{m[1]}{len(m[0])}" for m in _STRETCH.finditer(detail.states)),
         "series": [[s.time, s.bytes, s.unique, s.redis_memory] for s in detail.series],
-        **{name: _shown(data[name]) for name in ("workers", "timings", "failures")},
+        "courses": {"times": data["times"], "workers": _shown(data["courses"])},
+        **{name: _shown(data[name]) for name in _SHOWN_AS_THEY_ARE},
     }
 
 

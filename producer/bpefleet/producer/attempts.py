@@ -51,6 +51,7 @@ class Attempt(Message):
         kind: Of a failure: the error's class, or what it is called here.
         error: What happened.
         traceback: Its last lines.
+        log: The last lines that the attempt logged, if it failed.
         final: Whether the chunk was given up with it, as far as that session went.
         unique: Distinct pre-tokens of the chunk.
         queued_seconds: Of a chunk that was counted: from its queueing to its start; like the
@@ -73,6 +74,7 @@ class Attempt(Message):
     kind: str = ""
     error: str = ""
     traceback: str = ""
+    log: str = ""
     final: bool = False
     unique: int = 0
     queued_seconds: float = 0.0
@@ -102,6 +104,7 @@ class Attempt(Message):
                 "kind": end.kind,
                 "error": end.error,
                 "traceback": end.traceback,
+                "log": end.log,
                 "final": final,
             }
         )

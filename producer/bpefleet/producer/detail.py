@@ -6,8 +6,10 @@ import time
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from heapq import nlargest
 from typing import TYPE_CHECKING, Final
 
+from bpefleet.producer.course import Course
 from bpefleet.shared.status import (
     BOUNDS,
     STATES,
@@ -15,6 +17,8 @@ from bpefleet.shared.status import (
     FailureCount,
     Sample,
     Timing,
+    Trace,
+    WorkerCourse,
     WorkerView,
 )
 
@@ -27,6 +31,15 @@ if TYPE_CHECKING:
     from bpefleet.shared.messages import Counted, Failed
 
 _MOST_SAMPLES: Final = 600
+_MOST_COURSES: Final = 7
+"""Workers whose own course is told: those that counted most."""
+
+_MOST_POINTS: Final = 120
+_MOST_TRACES: Final = 25
+_MOST_TEXT: Final = 4000
+"""Characters of a traceback, and of a log: all this is posted each second."""
+_LAG: Final = "lag"
+_BETWEEN: Final = "between chunks"
 
 
 @dataclass(slots=True)
@@ -47,8 +60,8 @@ class Gathering:
         self._chunks = chunks
         self._done: defaultdict[str, _Done] = defaultdict(_Done)
         self._failures: Counter[str] = Counter()
-        self._series: list[Sample] = []
-        self._every = 0.0
+        self._series = Course[Sample](_MOST_SAMPLES)
+        self._by_worker = Course[dict[str, int]](_MOST_POINTS)
         self._seconds: defaultdict[str, float] = defaultdict(float)
         self._counts: Counter[str] = Counter()
         self._buckets: defaultdict[str, list[int]] = defaultdict(lambda: [0] * len(BOUNDS))
@@ -66,6 +79,7 @@ class Gathering:
         self._time("encode", end.encode_seconds)
         self._time("publish", end.publish_seconds)
         self._time("fold", fold_seconds)
+        self._time(_LAG, max(0.0, time.time() - end.ended))
 
     def failed(self, failure: Failed) -> None:
         """An attempt failed."""
@@ -74,17 +88,29 @@ class Gathering:
     def detail(self, ledger: Ledger, chunks: Chunks, sweep: Sweep) -> Detail:
         """All of it, and where the run is now."""
         self._sample(ledger, sweep)
+        most = nlargest(_MOST_COURSES, self._done, key=lambda name: self._done[name].bytes)
+        points = self._by_worker.points
         return Detail(
             run=self._run,
             states=self._states(ledger, chunks, sweep.running),
-            series=tuple(self._series),
-            workers=tuple(self._worker(seen) for seen in sweep.seen),
-            timings=tuple(
-                Timing(stage, self._counts[stage], self._seconds[stage], tuple(buckets))
-                for stage, buckets in self._buckets.items()
+            series=tuple(sample for _, sample in self._series.points),
+            times=tuple(time for time, _ in points),
+            courses=tuple(
+                WorkerCourse(name, tuple(counted.get(name, 0) for _, counted in points))
+                for name in most
             ),
+            workers=tuple(self._worker(seen, chunks) for seen in sweep.seen),
+            timings=tuple(self._timing(stage) for stage in self._counts if stage != _LAG),
+            lag=self._timing(_LAG),
             failures=tuple(FailureCount(k, n) for k, n in sorted(self._failures.items())),
+            traces=tuple(
+                Trace(chunk, failed.traceback[-_MOST_TEXT:], failed.log[-_MOST_TEXT:])
+                for chunk, failed in sorted(chunks.failed.items())[:_MOST_TRACES]
+            ),
         )
+
+    def _timing(self, stage: str) -> Timing:
+        return Timing(stage, self._counts[stage], self._seconds[stage], tuple(self._buckets[stage]))
 
     def _time(self, stage: str, seconds: float) -> None:
         self._counts[stage] += 1
@@ -93,16 +119,12 @@ class Gathering:
             self._buckets[stage][at] += 1
 
     def _sample(self, ledger: Ledger, sweep: Sweep) -> None:
-        """Add a point, and when there are too many, drop every other one and add half as many."""
         now = time.time()
-        if self._series and now - self._series[-1].time < self._every:
-            return
-        unique, memory = len(ledger.counts), sweep.redis_memory
-        self._series.append(Sample(now, ledger.totals.bytes_read, unique, memory))
-        if len(self._series) > _MOST_SAMPLES:
-            self._series = self._series[::2]
-            span = self._series[-1].time - self._series[0].time
-            self._every = 2 * span / _MOST_SAMPLES
+        if self._series.due(now):
+            unique, memory = len(ledger.counts), sweep.redis_memory
+            self._series.add(now, Sample(now, ledger.totals.bytes_read, unique, memory))
+        if self._by_worker.due(now):
+            self._by_worker.add(now, {name: done.bytes for name, done in self._done.items()})
 
     def _states(self, ledger: Ledger, chunks: Chunks, running: Mapping[int, object]) -> str:
         states = bytearray(STATES["waiting"].encode() * self._chunks)
@@ -118,16 +140,17 @@ class Gathering:
                 states[chunk] = code
         return states.decode()
 
-    def _worker(self, seen: Seen) -> WorkerView:
+    def _worker(self, seen: Seen, chunks: Chunks) -> WorkerView:
         done = self._done[seen.name]
+        busy = seen.chunk in chunks.queued  # the sweep was a while ago
         return WorkerView(
             name=seen.name,
             host=seen.host,
             pid=seen.pid,
             heard=seen.heard,
-            chunk=seen.chunk,
-            doing=seen.doing,
-            since=seen.since,
+            chunk=seen.chunk if busy else None,
+            doing=seen.doing if busy or seen.chunk is None else _BETWEEN,
+            since=seen.since if busy else 0.0,
             chunks=done.chunks,
             bytes=done.bytes,
             seconds=done.seconds,

@@ -101,6 +101,9 @@ class Aggregator:
                     if self._sweep.due:
                         await self._look_around()
                     await self._show()
+            with self._hiccups.bearing():
+                # The page keeps what this says of failures and timings: no more detail is posted.
+                await self._show(last=True)
         except asyncio.CancelledError:
             await asyncio.to_thread(self._enqueuer.withdraw, sorted(self.chunks.queued))
             raise
@@ -247,8 +250,8 @@ class Aggregator:
             silent = Failed("SilentEndError", "its job ended without a word", may_heal=True)
             await self._failed(chunk, silent)
 
-    async def _show(self) -> None:
-        now, snapshot, detail = await asyncio.to_thread(self._views)
+    async def _show(self, *, last: bool = False) -> None:
+        now, snapshot, detail = await asyncio.to_thread(self._views, last)
         if now is not None:
             try:
                 async with self._redis.pipeline(transaction=False) as pipeline:
@@ -265,8 +268,8 @@ class Aggregator:
             self._watch.warn("Redis is full (maxmemory); waiting for room")
         self._full_said = True
 
-    def _views(self) -> tuple[Snapshot | None, bytes, bytes]:
-        now = self._watch.counting(self._ledger, self.chunks, self._sweep)
+    def _views(self, last: bool) -> tuple[Snapshot | None, bytes, bytes]:  # noqa: FBT001
+        now = self._watch.counting(self._ledger, self.chunks, self._sweep, last=last)
         if now is None:
             return None, b"", b""
         detail = self._gathering.detail(self._ledger, self.chunks, self._sweep)

@@ -80,8 +80,10 @@ class TrainerProcess:
             raise self._died() from None
         for line in stdout:
             answer = orjson.loads(line)
-            if "merges" in answer:
-                watch.merged(answer["merges"])
+            if "unique" in answer:
+                watch.folded(answer["unique"])
+            elif "merges" in answer:
+                watch.merged(answer["merges"], answer["tokens"])
             elif "error" in answer:
                 raise _error(*answer["error"])
             else:

@@ -51,6 +51,7 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         failed=tuple(failed),
         bytes=plan.total_bytes,
         bytes_counted=totals.bytes_read,
+        pretokens=totals.pretokens,
         unique=0,
         retries=0,
         workers=0,
@@ -61,6 +62,8 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         holding=False,
         started=now,
         redis_memory=0,
+        unfolded=0,
+        merging=None,
     )
 
 

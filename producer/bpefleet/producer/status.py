@@ -109,7 +109,9 @@ def lines(now: Snapshot, times: str = "") -> Iterable[str]:
         left = f", {timedelta(seconds=round(eta))} left" if eta is not None else ""
         yield f"  rate     {_size(round(now.rate))}/s{left}; {now.workers} workers"
     if now.stage == MERGE:
-        yield f"  merges   {now.merges_made:,} of {now.merges:,}"
+        rate = f", {now.merging.rate:,.0f}/s" if now.merging else ""
+        yield f"  merges   {now.merges_made:,} of {now.merges:,}{rate}"
+    yield from _examples(now)
     if times:
         yield f"  time     {times}"
     for running in now.running[:_SHOWN]:
@@ -123,6 +125,13 @@ def lines(now: Snapshot, times: str = "") -> Iterable[str]:
     if not now.producer and now.counted < now.chunks:
         word = "retry" if now.failed else "resume"
         yield f"  go on    bpefleet {word} {now.directory}"
+
+
+def _examples(now: Snapshot) -> Iterable[str]:
+    if now.merging and (tokens := now.merging.tokens):
+        for name, found in (("latest", tokens.latest), ("longest", tokens.longest)):
+            shown = ", ".join(f"'{printable(token.text)}'" for token in found)
+            yield f"  {name:<8} {shown}"
 
 
 def show_failed(path: Path, *, as_json: bool) -> None:
@@ -151,7 +160,7 @@ def show_failed(path: Path, *, as_json: bool) -> None:
 
 
 def show_attempts(path: Path, chunk: int, *, as_json: bool) -> None:
-    """Print all attempts at a chunk, with their tracebacks.
+    """Print all attempts at a chunk, with their tracebacks and the last lines of their logs.
 
     Raises:
         UsageError: The run has no such chunk.
@@ -169,6 +178,8 @@ def show_attempts(path: Path, chunk: int, *, as_json: bool) -> None:
         click.echo(f"attempt {number}: {_told(attempt)}")
         for each in attempt.traceback.splitlines():
             click.echo(f"    {printable(each)}")
+        for each in attempt.log.splitlines():
+            click.echo(f"    log: {printable(each)}")
 
 
 def _told(attempt: Attempt) -> str:

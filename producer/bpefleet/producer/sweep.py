@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rq.utils import str_to_date
 
-from bpefleet.shared.keys import FLEET_WORKER, QUEUE, STAGE_FIELD, job_id
+from bpefleet.shared.keys import FLEET_WORKER, QUEUE, STAGE_FIELD, events_key, job_id
 from bpefleet.shared.text import printable
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class Sweep:
         running: Chunks that a worker is at, and the worker's name.
         seen: Who serves the queue.
         redis_memory: Bytes that Redis uses.
+        unfolded: Events in the run's stream.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Sweep:
         self.running: dict[int, str] = {}
         self.seen: list[Seen] = []
         self.redis_memory = 0
+        self.unfolded = 0
         self._plan = plan
         self._redis = redis
         self._upkeep = upkeep
@@ -101,6 +103,7 @@ class Sweep:
         found = await self._compare(sorted(queued))
         memory: Any = await self._redis.info("memory")
         self.redis_memory = int(memory.get("used_memory", 0))
+        self.unfolded = await self._redis.xlen(events_key(self._plan.run))
         self._next = time.monotonic() + SWEEP_SECONDS
         return found
 

@@ -3,7 +3,8 @@
 Runs as a process of its own, `python -m bpefleet.producer.trainer DIR`, so that running out of
 memory here costs the producer nothing. It starts early and waits on stdin for one line of JSON:
 what the manifest is to say of the stages so far. It answers on stdout with a line of JSON for each
-step: `{"merges": n}`, and at the end `{"manifest": {...}}` or `{"error": [class, message, hint]}`.
+step: `{"unique": n}` when the counts are folded, `{"merges": n, "tokens": {...}}` again and again,
+and at the end `{"manifest": {...}}` or `{"error": [class, message, hint]}`.
 End of stdin before the line means that the producer is gone: it stops.
 """
 
@@ -20,6 +21,7 @@ import orjson
 from bpefleet.kernel import CountOverflow, Counts, KernelError, MergeTooLarge, merge
 from bpefleet.producer.artifacts import write_artifacts
 from bpefleet.producer.directory import RunDirectory
+from bpefleet.producer.examples import Shown
 from bpefleet.producer.ledger import Ledger, Totals
 from bpefleet.producer.options import BYTES, Options
 from bpefleet.producer.stages import Stage
@@ -30,7 +32,10 @@ from bpefleet.shared.tokenizer import Tokenizer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bpefleet.producer.examples import Picked
     from bpefleet.producer.plan import Plan
+
+    Progress = Callable[[int, Picked], object]
 
 
 def train_tokenizer(
@@ -38,7 +43,7 @@ def train_tokenizer(
     counts: Counts,
     totals: Totals,
     facts: dict[str, Any],
-    progress: Callable[[int], object],
+    progress: Progress,
 ) -> dict[str, Any]:
     """Merge, and write the artifacts.
 
@@ -48,7 +53,8 @@ def train_tokenizer(
         totals: Their sums.
         facts: For the manifest: under `stages` seconds and peak memory of those before, by name;
             under `missing` the chunks that are not in the counts.
-        progress: Called with the merges made so far.
+        progress: Called about ten times a second, and in the end, with the number of merges made
+            so far and examples of their tokens.
 
     Returns:
         The manifest.
@@ -70,7 +76,18 @@ def train_tokenizer(
     return write_artifacts(directory.path, tokenizer, options.export, manifest)
 
 
-def _merge(counts: Counts, options: Options, progress: Callable[[int], object]) -> Tokenizer:
+def _merge(counts: Counts, options: Options, progress: Progress) -> Tokenizer:
+    tokens = [bytes([byte]) for byte in range(BYTES)]
+    pairs: list[tuple[bytes, bytes]] = []
+    shown = Shown()
+
+    def extend(merges: list[tuple[int, int, int]]) -> None:
+        for left, right, _count in merges:
+            pairs.append((tokens[left], tokens[right]))
+            tokens.append(tokens[left] + tokens[right])
+        shown.see(tokens[len(tokens) - len(merges) :])
+        progress(len(pairs), shown.pick())
+
     try:
         merges = merge(
             counts,
@@ -78,16 +95,12 @@ def _merge(counts: Counts, options: Options, progress: Callable[[int], object]) 
             tie_break=options.tie_break,
             min_frequency=options.min_frequency,
             max_token_length=options.max_token_length or None,
-            progress=progress,
+            progress=extend,
             consume=True,
         )
     except (CountOverflow, MergeTooLarge) as error:
         raise TrainerError(str(error), hint="the counts are kept") from error
-    tokens = [bytes([byte]) for byte in range(BYTES)]
-    pairs = []
-    for left, right, _count in merges:
-        pairs.append((tokens[left], tokens[right]))
-        tokens.append(tokens[left] + tokens[right])
+    extend(merges[len(pairs) :])
     special = {token: len(tokens) + i for i, token in enumerate(options.special_tokens)}
     return Tokenizer(dict(enumerate(tokens)), pairs, special, options.pattern)
 
@@ -139,12 +152,13 @@ def main() -> None:
     try:
         ledger = Ledger(directory.counts, directory.plan.digest)
         facts["stages"]["fold"] = begun.took()
+        _answer(unique=len(ledger.counts))
         manifest = train_tokenizer(
             directory,
             ledger.counts,
             ledger.totals,
             facts,
-            lambda merges: _answer(merges=merges),
+            lambda merges, tokens: _answer(merges=merges, tokens=tokens),
         )
     except BpefleetError as error:
         _answer(error=[type(error).__name__, error.message, error.hint])

@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from bpefleet.producer.examples import examples
 from bpefleet.producer.files import create
 from bpefleet.producer.snapshot import at_rest
-from bpefleet.shared.status import COUNT, MERGE, Failure, Running, Snapshot
+from bpefleet.shared.status import COUNT, MERGE, Failure, Merging, Running, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bpefleet.producer.chunks import Chunks
     from bpefleet.producer.directory import RunDirectory
+    from bpefleet.producer.examples import Picked
     from bpefleet.producer.ledger import Ledger
     from bpefleet.producer.progress import Progress
     from bpefleet.producer.sweep import Sweep
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 SNAPSHOT: Final = "status.json"
 _EVERY: Final = 1.0
 _RATE_OVER: Final = 30.0
+_MERGES_OVER: Final = 5.0
+"""Seconds over which the rates of counting and of merging are taken."""
+
 _FAILURES_SHOWN: Final = 1000
 
 
@@ -69,20 +74,21 @@ class Watch:
         self._progress.start_counting(self._now.bytes, ledger.totals.bytes_read)
 
     def counting(
-        self, ledger: Ledger, chunks: Chunks, sweep: Sweep | None = None
+        self, ledger: Ledger, chunks: Chunks, sweep: Sweep | None = None, *, last: bool = False
     ) -> Snapshot | None:
-        """Show how far counting is; the new snapshot, if it was time for one."""
+        """Show how far counting is; the new snapshot, if it was time for one or is the `last`."""
         self._say()
-        running = sweep.running if sweep else {}
+        # The sweep was a while ago: some of what ran then is folded by now.
+        running = {c: w for c, w in sweep.running.items() if c in chunks.queued} if sweep else {}
         self._progress.counted(
             ledger.totals.bytes_read,
             f"{len(ledger.chunks):,}/{self._now.chunks:,} chunks, {len(running)} running, "
             f"{len(chunks.failed)} failed, {len(ledger.counts):,} unique",
         )
-        if not self._due():
+        if not (self._due() or last):
             return None
         counted = ledger.totals.bytes_read
-        rate = self._rate(counted)
+        rate = self._rate(counted, _RATE_OVER)
         describe = self._directory.plan.describe
         return self._show(
             replace(
@@ -93,6 +99,7 @@ class Watch:
                 waiting=chunks.waiting + chunks.resting,
                 failed=tuple(self._failures(chunks)),
                 bytes_counted=counted,
+                pretokens=ledger.totals.pretokens,
                 unique=len(ledger.counts),
                 retries=chunks.retries,
                 workers=sweep.workers if sweep else 1,
@@ -100,6 +107,7 @@ class Watch:
                 eta=(self._now.bytes - counted) / rate if rate else None,
                 holding=self.holding,
                 redis_memory=sweep.redis_memory if sweep else 0,
+                unfolded=sweep.unfolded if sweep else 0,
             )
         )
 
@@ -117,12 +125,15 @@ class Watch:
         """The merge stage begins."""
         self._say()
         self._progress.start_merging(self._now.merges)
+        self._samples.clear()
+        self._rate(0, _MERGES_OVER)
         self._show(
             replace(
                 self._now,
                 stage=MERGE,
                 counted=len(ledger.chunks),
                 bytes_counted=ledger.totals.bytes_read,
+                pretokens=ledger.totals.pretokens,
                 unique=len(ledger.counts),
                 running=(),
                 queued=0,
@@ -130,21 +141,30 @@ class Watch:
                 workers=0,
                 rate=0.0,
                 eta=None,
+                unfolded=0,
+                merging=Merging(0.0, None),
             )
         )
 
-    def merged(self, merges: int) -> None:
-        """Show merges made so far."""
+    def folded(self, unique: int) -> None:
+        """Show how many different pre-tokens there are in all."""
+        self._now = replace(self._now, unique=unique)
+
+    def merged(self, merges: int, tokens: Picked) -> None:
+        """Show merges made so far, and examples of their tokens."""
         self._progress.merged(merges)
+        merging = Merging(self._rate(merges, _MERGES_OVER), examples(tokens))
+        self._now = replace(self._now, merges_made=merges, merging=merging)
         if self._due():
-            self._show(replace(self._now, merges_made=merges))
+            self._show(self._now)
 
     def close(self) -> None:
         """Leave no snapshot behind: from now on the directory tells."""
         self._say()
         self._path.unlink(missing_ok=True)
         if self.mirror is not None:
-            self.mirror(at_rest(self._directory, time.time()))
+            rest = at_rest(self._directory, time.time())
+            self.mirror(replace(rest, merging=self._now.merging))
 
     def _say(self) -> None:
         while self._unsaid:
@@ -158,13 +178,14 @@ class Watch:
         self._next = now + _EVERY
         return True
 
-    def _rate(self, counted: int) -> float:
+    def _rate(self, done: int, over: float) -> float:
+        """What is done a second, over so many last seconds."""
         now = time.monotonic()
-        self._samples.append((now, counted))
-        while now - self._samples[0][0] > _RATE_OVER:
+        self._samples.append((now, done))
+        while now - self._samples[0][0] > over:
             self._samples.popleft()
         since, before = self._samples[0]
-        return (counted - before) / (now - since) if now > since else 0.0
+        return (done - before) / (now - since) if now > since else 0.0
 
     def _failures(self, chunks: Chunks) -> list[Failure]:
         describe = self._directory.plan.describe

@@ -20,6 +20,8 @@ ABANDONED: Final = "AbandonedJobError"
 """What the producer records as the failure of a job whose worker fell silent; RQ's word for it."""
 
 _TRACEBACK_LINES: Final = 20
+_LONGEST: Final = 10_000
+"""Characters of an error's text, and of a traceback: an event that is too large is refused."""
 
 
 def describe(error: Exception) -> Failed:
@@ -27,8 +29,8 @@ def describe(error: Exception) -> Failed:
     lines = "".join(traceback.format_exception(error)).splitlines()
     return Failed(
         kind=type(error).__name__,
-        error=printable(str(error)),
-        traceback=printable("\n".join(lines[-_TRACEBACK_LINES:])),
+        error=printable(str(error)[:_LONGEST]),
+        traceback=printable("\n".join(lines[-_TRACEBACK_LINES:])[-_LONGEST:]),
         may_heal=_may_heal(error),
         ended=time.time(),
         peak_rss=peak_rss(),

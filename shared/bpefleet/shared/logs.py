@@ -81,6 +81,7 @@ def configure(level: int, form: str) -> None:
         form: One of `FORMATS`.
     """
     handler = logging.StreamHandler()
+    handler.setLevel(level)  # a logger may say more, to another handler
     handler.setFormatter(JsonFormatter() if is_json(form, sys.stderr) else HumanFormatter())
     logging.basicConfig(level=level, handlers=[handler], force=True)
     logging.getLogger("bpefleet").setLevel(level)

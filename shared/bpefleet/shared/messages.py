@@ -149,6 +149,7 @@ class Failed(Message):
         started: When the attempt began, Unix seconds by the worker's clock; 0 if unknown.
         ended: When it ended, or was found to have ended.
         peak_rss: Bytes of peak resident memory of the work-horse; 0 if unknown.
+        log: The last lines that the attempt logged.
     """
 
     kind: str
@@ -159,3 +160,4 @@ class Failed(Message):
     started: float = 0.0
     ended: float = 0.0
     peak_rss: int = 0
+    log: str = ""

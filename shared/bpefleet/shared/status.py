@@ -54,6 +54,45 @@ class Failure(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class Token(Message):
+    """A token, as people are shown it.
+
+    Attributes:
+        text: What it spells, printable and cut.
+        bytes: How long it is.
+    """
+
+    text: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Examples(Message):
+    """A few tokens that were made.
+
+    Attributes:
+        latest: Those made last, the last one first.
+        longest: The longest ones, the longest first.
+    """
+
+    latest: tuple[Token, ...]
+    longest: tuple[Token, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Merging(Message):
+    """How merging goes.
+
+    Attributes:
+        rate: Merges per second, over the last few seconds.
+        tokens: Examples of the tokens; None before the first merges.
+    """
+
+    rate: float
+    tokens: Examples | None
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot(Message):
     """A run at one instant.
 
@@ -71,6 +110,7 @@ class Snapshot(Message):
         failed: Chunks that were given up.
         bytes: Bytes of the corpus.
         bytes_counted: Of them in the ledger.
+        pretokens: Pre-tokens in the ledger.
         unique: Different pre-tokens so far.
         retries: Attempts that were followed by another, in this session.
         workers: Workers that serve the queue.
@@ -81,6 +121,8 @@ class Snapshot(Message):
         holding: Whether the run waits for failed chunks to be retried.
         started: Unix seconds of this session's start.
         redis_memory: Bytes that Redis uses; 0 if unknown.
+        unfolded: Ends of attempts that lie in Redis, not yet folded or noted.
+        merging: How merging goes, or went; None before.
     """
 
     run: str
@@ -96,6 +138,7 @@ class Snapshot(Message):
     failed: tuple[Failure, ...]
     bytes: int
     bytes_counted: int
+    pretokens: int
     unique: int
     retries: int
     workers: int
@@ -106,6 +149,8 @@ class Snapshot(Message):
     holding: bool
     started: float
     redis_memory: int
+    unfolded: int
+    merging: Merging | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +163,8 @@ class WorkerView(Message):
         pid: Its process there.
         heard: Unix seconds of its last sign of life, by its clock.
         chunk: The chunk of this run that it is at; None if none.
-        doing: What it does with it: `read and scan`, `encode`, `publish`.
+        doing: What it does with it: `count`, `encode`, `publish`; `between chunks` if it has just
+            ended one.
         since: Unix seconds since when, by the producer's clock; 0 if idle.
         chunks: Chunks of this run that it counted in this session.
         bytes: Bytes of these.
@@ -150,11 +196,20 @@ class Sample(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class WorkerCourse(Message):
+    """What a worker had counted of the run, bytes, at each of `Detail.times`."""
+
+    worker: str
+    bytes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Timing(Message):
     """How long a stage of counting a chunk took, over all chunks of the session.
 
     Attributes:
-        stage: `queue` (waiting for a worker), `read`, `scan`, `encode`, `publish`, `fold`.
+        stage: `queue` (waiting for a worker), `read`, `scan`, `encode`, `publish`, `fold`; or
+            `lag`, from the attempt's end to its counts' being in the ledger.
         count: How many chunks.
         seconds: All their seconds.
         buckets: For each of `BOUNDS` how many took at most so long; not cumulative.
@@ -182,6 +237,21 @@ class FailureCount(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class Trace(Message):
+    """What is known of the last attempt at a chunk that was given up.
+
+    Attributes:
+        chunk: Its index.
+        traceback: The traceback's last lines.
+        log: The last lines that the attempt logged.
+    """
+
+    chunk: int
+    traceback: str
+    log: str
+
+
+@dataclass(frozen=True, slots=True)
 class Detail(Message):
     """What a page shows of a run beside its snapshot.
 
@@ -189,14 +259,23 @@ class Detail(Message):
         run: Its id.
         states: For each chunk a letter of `STATES`.
         series: The course of this session, a few hundred points at most.
+        times: Unix seconds of the points of `courses`.
+        courses: Of the few workers that counted most in this session.
         workers: Who serves the queue.
         timings: By stage.
+        lag: How long results waited to be folded, as far as the workers' clocks and the producer's
+            agree.
         failures: By kind of error, how many attempts failed so in this session.
+        traces: Of the first few failed chunks.
     """
 
     run: str
     states: str
     series: tuple[Sample, ...]
+    times: tuple[float, ...]
+    courses: tuple[WorkerCourse, ...]
     workers: tuple[WorkerView, ...]
     timings: tuple[Timing, ...]
+    lag: Timing
     failures: tuple[FailureCount, ...]
+    traces: tuple[Trace, ...]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager, suppress
+from logging import LoggerAdapter
 from typing import TYPE_CHECKING
 
 from redis.exceptions import RedisError
 
 from bpefleet.shared.keys import STAGE_FIELD
+from bpefleet.worker.tail import ATTEMPT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,15 +23,18 @@ class Stages:
 
     Attributes:
         seconds: By stage, of those that ended.
+        log: For what the attempt has to say.
     """
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, run: str, chunk: int) -> None:
         self.seconds: dict[str, float] = {}
+        self.log = LoggerAdapter(ATTEMPT, {"run": run, "chunk": chunk})
         self._job = job
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Show what the block does, in the job's hash, and time it."""
+        self.log.info("%s", name)
         # Nobody's attempt may fail for want of an onlooker.
         with suppress(RedisError):
             self._job.connection.hset(self._job.key, STAGE_FIELD, name)
@@ -38,3 +43,4 @@ class Stages:
             yield
         finally:
             self.seconds[name] = time.perf_counter() - start
+            self.log.info("%s ended after %.3f s", name, self.seconds[name])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from rq import get_current_job
 
@@ -16,6 +16,9 @@ from bpefleet.worker.stages import Stages
 
 if TYPE_CHECKING:
     from rq.job import Job
+
+_LOGGED: Final = 5
+"""Segments of a chunk that its log names."""
 
 
 def count_chunk(run: str, chunk: int, spec: dict[str, Any]) -> dict[str, Any]:
@@ -36,8 +39,12 @@ def count_chunk(run: str, chunk: int, spec: dict[str, Any]) -> dict[str, Any]:
         SourceError: A source cannot be read, changed, or holds invalid text.
     """
     job = cast("Job", get_current_job())
-    stages = Stages(job)
+    stages = Stages(job, run, chunk)
     plan = CountSpec.from_json(spec)
+    for segment in plan.segments[:_LOGGED]:
+        stages.log.info("%s bytes %d-%d", segment.path, segment.start, segment.end)
+    if (more := len(plan.segments) - _LOGGED) > 0:
+        stages.log.info("and %d more", more)
     demand_within_roots(plan)
     demand_same_counting(plan)
     with stages.stage("count"):

@@ -25,11 +25,13 @@ from bpefleet.shared.memory import peak_of
 from bpefleet.shared.messages import Failed
 from bpefleet.shared.serializer import JsonSerializer, install
 from bpefleet.shared.text import printable
+from bpefleet.worker.tail import Tail
 
 if TYPE_CHECKING:
     from resource import struct_rusage
 
     from redis.client import Pipeline
+    from rq import Queue
     from rq.job import Job
 
 install()
@@ -59,6 +61,7 @@ class FleetWorker(Worker):
             "worker_ttl": HEARTBEAT + _RQ_DEQUEUE_MARGIN,
         }
         super().__init__(queues, name or _new_name(), **options)
+        self._tail = Tail()
         # RQ itself makes workers without queues when it lists them.
         if self.queues and self.queue_names() != [keys.QUEUE]:
             raise UsageError(f"this worker serves the queue {keys.QUEUE!r} only")
@@ -97,6 +100,22 @@ class FleetWorker(Worker):
     def serialize(self) -> dict[Any, Any]:
         """What Redis tells of this worker: that it runs nothing but counting jobs, among others."""
         return super().serialize() | {keys.FLEET_WORKER: _VERSION}
+
+    def fork_work_horse(self, job: Job, queue: Queue) -> None:
+        """Fork the process that counts, with a log that is empty."""
+        self._tail.begin()
+        super().fork_work_horse(job, queue)
+
+    def main_work_horse(self, job: Job, queue: Queue) -> None:
+        """In the work-horse: count, and keep the last lines of the log."""
+        self._tail.follow()
+        super().main_work_horse(job, queue)
+
+    def handle_job_failure(self, job: Job, *args: Any, **options: Any) -> None:
+        """Record a failure, in the work-horse or, after its death, here; with the log's end."""
+        if isinstance(job, FleetJob) and job.failed is not None:
+            job.failed = replace(job.failed, log=self._tail.text())
+        super().handle_job_failure(job, *args, **options)
 
     def setup_work_horse_signals(self) -> None:
         """In the work-horse: die with the worker, lest a finished zombie reports a lost job."""

@@ -9,11 +9,10 @@ const STATES = { c: "counted", r: "running", q: "queued", w: "waiting", f: "fail
 const SILENT_AFTER = 20; // seconds without a sign of a run that goes
 const RATE_OVER = 30; // seconds over which a rate is taken, as the producer does
 const LOST_AFTER = 40000; // milliseconds; the server gives a sign of life every 15 s
-const MOST_FAILURES = 200, MOST_LINES = 7, MOST_POINTS = 600;
+const MOST_FAILURES = 200;
 const GONE = ["done", "stopped", "planned"];
 
 const state = { clock: 0, problem: "", order: [], runs: new Map(), parts: {}, series: [], codes: "" };
-const courses = new Map(); // worker -> [[time, bytes]], since the page was opened
 
 // ---- the token: taken from the address, kept for this tab, sent as a header
 
@@ -174,13 +173,14 @@ function drawRun(changed) {
   if (!head) return;
   if (changed.head) drawHead(head);
   drawReport();
-  if (changed.failed || changed.head) drawFailures(head, state.parts.failed ?? []);
+  if (changed.failed || changed.traces || changed.head) drawFailures(head, state.parts.failed ?? []);
   if (changed.states !== undefined || changed.head) drawLegend(head);
   if (changed.states !== undefined) drawMap();
   if (changed.states !== undefined || changed.running || changed.failed) drawPicked();
   if (changed.series) drawCourse();
+  if (changed.courses) drawWorkerRates();
   if (changed.workers || changed.head) drawWorkers(head, state.parts.workers ?? []);
-  if (changed.timings || changed.failures) drawTimings();
+  if (changed.timings || changed.lag || changed.failures) drawTimings();
 }
 
 function drawHead(head) {
@@ -190,6 +190,7 @@ function drawHead(head) {
   document.title = `${head.stage} ${percent(head.bytes_counted, head.bytes)} · ${head.run} · bpefleet`;
   drawNotice(head);
   drawProgress(head);
+  drawMerging(head);
   const counting = head.stage === "count";
   const last = state.series.at(-1);
   $("stage").replaceChildren(badge(...stageOf(head)));
@@ -198,7 +199,7 @@ function drawHead(head) {
   tile("rate", counting ? rate(head.rate) : "–", counting ? `over the last ${RATE_OVER} s` : "not counting");
   tile("eta", ...timeLeft(head));
   const unique = head.unique || (last ? last[2] : 0);
-  tile("unique", unique ? whole(unique) : "–", "so far");
+  tile("unique", unique ? whole(unique) : "–", `of ${whole(head.pretokens)} pre-tokens`);
   tile("merges", whole(head.merges_made), `of ${whole(head.merges)}`);
   tile("workers-now", counting ? whole(head.workers) : "–", counting ? `${whole(head.running)} at a chunk` : "not counting");
   tile("retries", whole(head.retries), "in this session");
@@ -235,6 +236,25 @@ function drawProgress(head) {
   put($("percent"), percent(part, all));
 }
 
+function drawMerging(head) {
+  const merging = head.merging, tokens = merging?.tokens;
+  $("merging-card").hidden = !merging;
+  if (!merging) return;
+  put($("merging"), head.stage === "merge" && !tokens
+    ? `${whole(Math.round(merging.rate))} merges/s over the last 5 s or less; the tokens are shown when all are made`
+    : `${whole(head.merges_made)} merges made, ${whole(Math.round(merging.rate))} merges/s at the end`);
+  $("tokens").hidden = !tokens;
+  if (tokens) ["latest", "longest"].forEach((name) => drawTokens($(name), tokens[name]));
+}
+function drawTokens(list, tokens) {
+  list.replaceChildren(...tokens.map((token) => {
+    const item = document.createElement("code");
+    item.textContent = token.text;
+    item.title = `${whole(token.bytes)} bytes`;
+    return item;
+  }));
+}
+
 function drawFailures(head, failed) {
   const may = state.parts.may_act && Boolean(head.producer) && !isSilent(head);
   $("acts").hidden = !state.parts.may_act || !head.producer;
@@ -244,10 +264,27 @@ function drawFailures(head, failed) {
   put($("failures-title"), failed.length > MOST_FAILURES
     ? `Failed chunks, the first ${MOST_FAILURES} of ${whole(failed.length)}` : "Failed chunks");
   put($("traceback"), `bpefleet failed ${head.directory} --traceback ${failed[0]?.chunk ?? "CHUNK"}`);
+  const traces = new Map((state.parts.traces ?? []).map((trace) => [trace.chunk, trace]));
   fill($("failures"), failed.slice(0, MOST_FAILURES).map((failure) => [failure.chunk, [
-    String(failure.chunk), failure.what, `${failure.kind}: ${failure.error}`,
+    String(failure.chunk), failure.what, (cell) => reason(cell, failure, traces.get(failure.chunk)),
     whole(failure.attempts), failure.worker, (cell) => retryButton(cell, failure.chunk, may),
   ]]));
+}
+function reason(cell, failure, trace) {
+  if (!cell.firstChild) {
+    const box = document.createElement("div"), more = document.createElement("details");
+    const summary = document.createElement("summary");
+    summary.textContent = "Log and traceback";
+    more.append(summary, document.createElement("pre"));
+    box.append(document.createElement("span"), more);
+    cell.append(box);
+  }
+  const [text, more] = cell.firstChild.children;
+  put(text, `${failure.kind}: ${failure.error}`);
+  const parts = [["Log, its last lines (UTC)", trace?.log], ["Traceback, its last lines", trace?.traceback]]
+    .filter((part) => part[1]).map(([name, lines]) => `${name}:\n${lines}`);
+  more.hidden = parts.length === 0;
+  put(more.lastChild, parts.join("\n\n"));
 }
 function retryButton(cell, chunk, may) {
   if (!state.parts.may_act) return cell.replaceChildren();
@@ -362,19 +399,10 @@ function drawCourse() {
   drawChart("chart-unique", [["s2", column(2)]], whole, latest(column(2), whole));
   drawChart("chart-memory", [["s3", column(3)]], size, latest(column(3), size));
 }
-function remember(workers) {
-  for (const worker of workers) {
-    const points = courses.get(worker.name) ?? [];
-    points.push([now(), worker.bytes]);
-    courses.set(worker.name, points.length > MOST_POINTS ? points.filter((_, i) => i % 2) : points);
-  }
-}
-function drawWorkerRates(workers) {
-  const lines = workers
-    .map((w) => [w.name, slopes(courses.get(w.name) ?? [], RATE_OVER)])
-    .sort((a, b) => (b[1].at(-1)?.[1] ?? 0) - (a[1].at(-1)?.[1] ?? 0))
-    .slice(0, MOST_LINES).sort((a, b) => a[0] < b[0] ? -1 : 1);
-  const figure = $("chart-workers"), caption = figure.querySelector("figcaption");
+function drawWorkerRates() {
+  const { times = [], workers = [] } = state.parts.courses ?? {};
+  const lines = workers.map((w) => [w.worker, slopes(w.bytes.map((bytes, i) => [times[i], bytes]), RATE_OVER)])
+    .sort((a, b) => a[0] < b[0] ? -1 : 1);
   drawChart("chart-workers", lines.map(([, points], i) => [`s${i}`, points]), rate, null);
   const keys = lines.map(([name, points], i) => {
     const key = document.createElement("span");
@@ -382,8 +410,8 @@ function drawWorkerRates(workers) {
     key.textContent = `${name} ${rate(points.at(-1)?.[1] ?? 0)}`;
     return key;
   });
-  const more = workers.length > MOST_LINES ? `; the fastest ${MOST_LINES} of ${workers.length}` : "";
-  caption.replaceChildren(...keys, `since this page was opened${more}`);
+  const note = keys.length ? "those that counted most in this session" : "nothing yet";
+  $("chart-workers").querySelector("figcaption").replaceChildren(...keys, note);
 }
 
 const PLOT = { left: 78, right: 8, top: 8, bottom: 22, height: 160 };
@@ -451,7 +479,7 @@ function drawWorkers(head, workers) {
     (cell) => { cell.title = worker.name; put(cell, worker.host || worker.name); },
     String(worker.pid || ""),
     worker.chunk === null ? "" : String(worker.chunk),
-    worker.chunk === null ? (counting ? "idle" : "") : worker.doing || "starts",
+    worker.doing || (worker.chunk !== null ? "starts" : counting ? "idle" : ""),
     worker.chunk !== null && worker.since ? span(now() - worker.since) : "",
     `${whole(worker.chunks)} (${size(worker.bytes)})`,
     worker.seconds ? rate(worker.bytes / worker.seconds) : "",
@@ -469,7 +497,8 @@ function within(timing, part) {
 function drawTimings() {
   const timings = state.parts.timings ?? [], kinds = state.parts.failures ?? [];
   $("timings-card").hidden = timings.length === 0 && kinds.length === 0;
-  fill($("timings"), timings.map((timing) => [timing.stage, [
+  const lag = state.parts.lag?.count ? [{ ...state.parts.lag, stage: "end to ledger" }] : [];
+  fill($("timings"), [...timings, ...lag].map((timing) => [timing.stage, [
     timing.stage, whole(timing.count), short(timing.seconds / timing.count),
     within(timing, 0.5), within(timing, 0.95), short(timing.seconds),
   ]]));
@@ -508,11 +537,9 @@ function take(message) {
     else state.parts[name] = part;
   }
   if (message.states !== undefined) state.codes = unpack(message.states ?? "");
-  if (message.workers) remember(message.workers);
   tell($("problem"), state.parts.problem ?? "", "bad");
   put($("mode"), state.parts.may_act ? "" : "read only");
   RUN ? drawRun(message) : drawAll();
-  if (RUN && message.workers) drawWorkerRates(message.workers);
   announce(before, state.parts.head);
   if (RUN && state.parts.head?.stage === "done") tell($("answer"), "");
 }
@@ -573,7 +600,7 @@ function redraw() {
   if (!RUN || !state.parts.head) return;
   drawMap();
   drawCourse();
-  drawWorkerRates(state.parts.workers ?? []);
+  drawWorkerRates();
 }
 function begin() {
   $(RUN ? "run" : "all").hidden = false;

@@ -63,7 +63,7 @@ impl Arena {
     ///
     /// # Errors
     /// [`MergeError::Overflow`], [`MergeError::TooLarge`], or [`MergeError::Cancelled`] when
-    /// `progress` (called with zero) says so.
+    /// `progress` (called with no merges) says so.
     pub fn build<'w, W>(words: W, progress: &mut Progress<'_>) -> Result<Self, MergeError>
     where
         W: Iterator<Item = (&'w [u8], u64)> + Clone,

@@ -109,9 +109,9 @@ pub struct Merge {
     pub count: u64,
 }
 
-/// Called with the number of merges made, about fifteen times a second; breaking off ends the
+/// Called with the merges made so far, about fifteen times a second; breaking off ends the
 /// work with [`MergeError::Cancelled`].
-pub type Progress<'p> = dyn FnMut(usize) -> ControlFlow<()> + 'p;
+pub type Progress<'p> = dyn FnMut(&[Merge]) -> ControlFlow<()> + 'p;
 
 /// Learns the merges of `words`, the unique pre-tokens with their counts, in any order.
 ///
@@ -147,26 +147,25 @@ impl Arena {
         let mut pairs = Pairs::initial(&self, floor.count(), &tokens, &mut pulse)?;
         let mut queue = Queue::new(options.tie_break, &mut pairs);
         let mut rewriter = Rewriter::new();
-        let mut merges = Vec::new();
-        while merges.len() < options.merges {
+        while pulse.made().len() < options.merges {
             let Some(best) = queue.pop(&mut pairs, &tokens, floor.count()) else {
                 floor.check_exhausted()?;
                 break;
             };
             let chosen = pairs.take(best);
-            merges.push(Merge {
+            let merge = Merge {
                 left: tokens::id(chosen.left),
                 right: tokens::id(chosen.right),
                 count: chosen.count,
-            });
+            };
             let joint = Joint::new(&chosen, &mut tokens);
             look_ahead(&queue, &pairs, &self);
             let whole = rewriter.replace(&mut self, &mut pairs, &chosen, &joint, &mut pulse)?;
             floor.merged(whole);
             rewriter.settle(&joint, &tokens, floor.count(), &mut pairs, &mut queue);
-            pulse.merged()?;
+            pulse.merged(merge)?;
         }
-        Ok(merges)
+        Ok(pulse.into_made())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{MergeError, Progress};
+use super::{Merge, MergeError, Progress};
 
 /// Time between two reports; none in tests, which must not depend on how fast the machine is.
 const INTERVAL: Duration = Duration::from_millis(if cfg!(test) { 0 } else { 66 });
@@ -15,7 +15,7 @@ const MERGE_WORK: usize = 64;
 
 pub(super) struct Pulse<'f, 'p> {
     report: &'f mut Progress<'p>,
-    merges: usize,
+    made: Vec<Merge>,
     work: usize,
     last: Instant,
 }
@@ -24,16 +24,26 @@ impl<'f, 'p> Pulse<'f, 'p> {
     pub(super) fn new(report: &'f mut Progress<'p>) -> Self {
         Self {
             report,
-            merges: 0,
+            made: Vec::new(),
             work: 0,
             last: Instant::now(),
         }
     }
 
     /// Notes one more merge.
-    pub(super) fn merged(&mut self) -> Result<(), MergeError> {
-        self.merges += 1;
+    pub(super) fn merged(&mut self, merge: Merge) -> Result<(), MergeError> {
+        self.made.push(merge);
         self.work(MERGE_WORK)
+    }
+
+    /// The merges so far.
+    pub(super) fn made(&self) -> &[Merge] {
+        &self.made
+    }
+
+    /// All merges, in the end.
+    pub(super) fn into_made(self) -> Vec<Merge> {
+        self.made
     }
 
     /// Notes `amount` slots or postings visited, and reports when it is time.
@@ -53,7 +63,7 @@ impl<'f, 'p> Pulse<'f, 'p> {
             return Ok(());
         }
         self.last = Instant::now();
-        if (self.report)(self.merges).is_break() {
+        if (self.report)(&self.made).is_break() {
             return Err(MergeError::Cancelled);
         }
         Ok(())

@@ -103,6 +103,6 @@ def merge(
     tie_break: str = "lexmax",
     min_frequency: int = 0,
     max_token_length: int | None = None,
-    progress: Callable[[int], object] | None = None,
+    progress: Callable[[list[tuple[int, int, int]]], object] | None = None,
     consume: bool = False,
 ) -> list[tuple[int, int, int]]: ...
