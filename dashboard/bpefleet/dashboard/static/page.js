@@ -240,8 +240,8 @@ function drawMerging(head) {
   const merging = head.merging, tokens = merging?.tokens;
   $("merging-card").hidden = !merging;
   if (!merging) return;
-  put($("merging"), head.stage === "merge" && !tokens
-    ? `${whole(Math.round(merging.rate))} merges/s over the last 5 s or less; the tokens are shown when all are made`
+  put($("merging"), head.stage === "merge"
+    ? `${whole(Math.round(merging.rate))} merges/s over the last 5 s or less`
     : `${whole(head.merges_made)} merges made, ${whole(Math.round(merging.rate))} merges/s at the end`);
   $("tokens").hidden = !tokens;
   if (tokens) ["latest", "longest"].forEach((name) => drawTokens($(name), tokens[name]));
