@@ -13,16 +13,15 @@ The same corpus and options give the same bytes; only the manifest holds times.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import pickle
+from binascii import b2a_base64
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from bpefleet.producer.files import write_atomically
 from bpefleet.producer.stages import Stage
-from bpefleet.shared.bytelevel import spell
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.huggingface import tokenizer_json
 from bpefleet.shared.tokenizer import MANIFEST, MERGES, VOCAB, Tokenizer
@@ -69,7 +68,7 @@ def write_artifacts(
 
 
 def _vocab(tokenizer: Tokenizer) -> dict[str, int]:
-    spelled = {spell(token): number for token, number in tokenizer.ranks.items()}
+    spelled = {tokenizer.spelled[token]: number for token, number in tokenizer.ranks.items()}
     if clash := spelled.keys() & tokenizer.special_tokens.keys():
         raise UsageError(
             f"the special token {min(clash)!r} is how GPT-2's files spell another token",
@@ -79,13 +78,15 @@ def _vocab(tokenizer: Tokenizer) -> dict[str, int]:
 
 
 def _merges(tokenizer: Tokenizer) -> bytes:
-    lines = [f"{spell(left)} {spell(right)}" for left, right in tokenizer.merges]
+    spelled = tokenizer.spelled
+    lines = [f"{spelled[left]} {spelled[right]}" for left, right in tokenizer.merges]
     return "\n".join(["#version: 0.2", *lines, ""]).encode()
 
 
 def _tiktoken_ranks(tokenizer: Tokenizer) -> bytes:
     return b"".join(
-        b"%s %d\n" % (base64.b64encode(token), rank) for token, rank in tokenizer.ranks.items()
+        b"%s %d\n" % (b2a_base64(token, newline=False), rank)
+        for token, rank in tokenizer.ranks.items()
     )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bpefleet.shared.bytelevel import spell
 from bpefleet.shared.patterns import CUSTOM
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
 def tokenizer_json(tokenizer: Tokenizer) -> dict[str, Any]:
     """The content of `tokenizer.json` (format version 1.0)."""
+    spelled = tokenizer.spelled
     return {
         "version": "1.0",
         "truncation": None,
@@ -42,8 +42,8 @@ def tokenizer_json(tokenizer: Tokenizer) -> dict[str, Any]:
             "fuse_unk": False,
             "byte_fallback": False,
             "ignore_merges": False,
-            "vocab": {spell(token): number for token, number in tokenizer.ranks.items()},
-            "merges": [[spell(left), spell(right)] for left, right in tokenizer.merges],
+            "vocab": {spelled[token]: number for token, number in tokenizer.ranks.items()},
+            "merges": [[spelled[left], spelled[right]] for left, right in tokenizer.merges],
         },
     }
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import orjson
 
 from bpefleet.shared.boundaries import boundaries
-from bpefleet.shared.bytelevel import unspell
+from bpefleet.shared.bytelevel import spell, unspell
 from bpefleet.shared.errors import OutputError, UsageError
 from bpefleet.shared.patterns import Pattern, resolve, split_special
 
@@ -61,6 +61,11 @@ class Tokenizer:
         self.merges = list(merges)
         self.pattern: Pattern = resolve(pattern)
         self.ranks = _ranks(vocab, self.merges)
+
+    @cached_property
+    def spelled(self) -> dict[bytes, str]:
+        """Token to its spelling in GPT-2's and Hugging Face's files, of all but special tokens."""
+        return {token: spell(token) for token in self.ranks}
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Self:
