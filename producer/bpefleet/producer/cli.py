@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import signal
 import sys
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(version("bpefleet"), prog_name="bpefleet")
+@click.version_option(package_name="bpefleet", prog_name="bpefleet")
 def cli() -> None:
     """Train byte-level BPE tokenizers on corpora that outgrow one machine."""
 

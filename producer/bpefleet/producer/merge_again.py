@@ -15,6 +15,7 @@ from bpefleet.producer.progress import Progress
 from bpefleet.producer.report import report
 from bpefleet.producer.run import RunResult
 from bpefleet.producer.stages import Stage
+from bpefleet.producer.versions import versions
 from bpefleet.producer.watch import Watch
 from bpefleet.shared.errors import BpefleetError, ChunksFailedError, InterruptedRunError
 
@@ -55,6 +56,7 @@ def merge_again(path: Path, out: Path, options: dict[str, Any]) -> RunResult:
             watch.start_merging(ledger)
             ledger.forget()
             facts = {
+                "versions": versions(plan.engine),
                 "stages": {"counts": start.took()},
                 "missing": missing,
                 "counts_of": source.plan.run,

@@ -24,6 +24,7 @@ from bpefleet.producer.sources import find_files
 from bpefleet.producer.split import even_chunk_size, split
 from bpefleet.producer.stages import Stage
 from bpefleet.producer.trainer import train_tokenizer
+from bpefleet.producer.versions import versions
 from bpefleet.shared.boundaries import boundaries
 from bpefleet.shared.errors import BpefleetError, InterruptedRunError, OutputError, QueueError
 from bpefleet.shared.patterns import resolve
@@ -174,7 +175,7 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
         # The trainer reads the counts from disk; two copies in memory serve nobody.
         this.ledger.forget()
         fleet.stop()
-        return trainer.train({"stages": stages, "missing": missing}, this.watch)
+        return trainer.train(_facts(this, stages, missing), this.watch)
 
 
 def _in_process(this: Session, begun: Stage) -> dict[str, Any]:
@@ -186,6 +187,11 @@ def _in_process(this: Session, begun: Stage) -> dict[str, Any]:
     missing = all_counted(this, failed)
     stages["count"] = start.took()
     this.watch.start_merging(this.ledger)
-    facts = {"stages": stages, "missing": missing}
+    facts = _facts(this, stages, missing)
     ledger = this.ledger
     return train_tokenizer(this.directory, ledger.counts, ledger.totals, facts, this.watch.merged)
+
+
+def _facts(this: Session, stages: dict[str, Any], missing: object) -> dict[str, Any]:
+    engine = this.directory.plan.engine
+    return {"versions": versions(engine), "stages": stages, "missing": missing}

@@ -10,9 +10,7 @@ End of stdin before the line means that the producer is gone: it stops.
 
 from __future__ import annotations
 
-import platform
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,8 +49,8 @@ def train_tokenizer(
         directory: The run.
         counts: Its pre-tokens' counts; emptied.
         totals: Their sums.
-        facts: For the manifest: under `stages` seconds and peak memory of those before, by name;
-            under `missing` the chunks that are not in the counts.
+        facts: For the manifest: under `versions` what `versions` tells, under `stages` what those
+            before took, by name, under `missing` the chunks that are not in the counts.
         progress: Called about ten times a second, and in the end, with the number of merges made
             so far and examples of their tokens.
 
@@ -72,7 +70,7 @@ def train_tokenizer(
     made = len(tokenizer.merges)
     if made < options.merges and not options.allow_fewer_merges:
         raise _exhausted(made, options)
-    manifest = _manifest(directory.plan, totals, unique, made) | facts | {"stages": stages}
+    manifest = facts | _manifest(directory.plan, totals, unique, made) | {"stages": stages}
     return write_artifacts(directory.path, tokenizer, options.export, manifest)
 
 
@@ -118,12 +116,6 @@ def _exhausted(made: int, options: Options) -> ExhaustedError:
 
 def _manifest(plan: Plan, totals: Totals, unique: int, made: int) -> dict[str, Any]:
     return {
-        "versions": {
-            "bpefleet": version("bpefleet"),
-            "bpefleet-kernel": version("bpefleet-kernel"),
-            "python": platform.python_version(),
-            "engine": plan.engine,
-        },
         "run": plan.run,
         "options": plan.options.to_json(),
         "sources": [{"path": file.path, "bytes": file.size} for file in plan.files],
