@@ -47,14 +47,14 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return sorted(folder.glob("*.whl"))
 
 
-def test_wheels_hold_every_module_and_the_types(wheels: list[Path]) -> None:
+def test_wheels_hold_every_module_the_types_and_the_page(wheels: list[Path]) -> None:
     held = {name for wheel in wheels for name in zipfile.ZipFile(wheel).namelist()}
-    sources = [(ROOT / part, path) for part in PARTS for path in (ROOT / part).rglob("*.py*")]
-    sources += [(ROOT / "kernel/python", p) for p in (ROOT / "kernel/python").rglob("*.py*")]
+    sources = [(ROOT / part, path) for part in PARTS for path in (ROOT / part).rglob("*.*")]
+    sources += [(ROOT / "kernel/python", p) for p in (ROOT / "kernel/python").rglob("*.*")]
     wanted = {
         path.relative_to(root).as_posix()
         for root, path in sources
-        if path.suffix in {".py", ".pyi", ".typed"}
+        if path.suffix in {".py", ".pyi", ".typed", ".html", ".css", ".js"}
     }
     assert len(wanted) > 40
     assert wanted - held == set()

@@ -1,0 +1,77 @@
+// The upper part of a run's page: what it is, a notice, its progress, the tiles, the merging.
+
+import { $, badge, put, tell, tile } from "./elements.js";
+import { percent, rate, share, size, span, whole } from "./format.js";
+import { RATE_OVER, RUN, isSilent, now, stageOf, state } from "./state.js";
+
+export function drawHead(head) {
+  put($("run-title"), `Run ${head.run}`);
+  put($("directory"), head.directory);
+  put($("producer"), head.producer);
+  document.title = `${head.stage} ${percent(head.bytes_counted, head.bytes)} · ${head.run} · bpefleet`;
+  drawNotice(head);
+  drawProgress(head);
+  drawMerging(head);
+  const counting = head.stage === "count";
+  const last = state.series.at(-1);
+  $("stage").replaceChildren(badge(...stageOf(head)));
+  tile("text", size(head.bytes_counted), `of ${size(head.bytes)}`);
+  tile("chunks", whole(head.counted), `of ${whole(head.chunks)}`);
+  tile("rate", counting ? rate(head.rate) : "–", counting ? `over the last ${RATE_OVER} s` : "not counting");
+  tile("eta", ...timeLeft(head));
+  const unique = head.unique || (last ? last[2] : 0);
+  tile("unique", unique ? whole(unique) : "–", `of ${whole(head.pretokens)} pre-tokens`);
+  tile("merges", whole(head.merges_made), `of ${whole(head.merges)}`);
+  tile("workers-now", counting ? whole(head.workers) : "–", counting ? `${whole(head.running)} at a chunk` : "not counting");
+  tile("retries", whole(head.retries), "in this session");
+  tile("memory", head.redis_memory ? size(head.redis_memory) : "–", head.redis_memory ? "used" : "not known now");
+}
+export function drawReport() {
+  const { report, ticket } = state.parts, node = $("report");
+  node.hidden = !report;
+  node.firstChild.href = `/runs/${encodeURIComponent(RUN)}/report${ticket ? `?ticket=${ticket}` : ""}`;
+}
+function timeLeft(head) {
+  if (head.holding) return ["–", "waits for a retry"];
+  if (head.stage !== "count") return ["–", "not counting"];
+  if (head.eta === null) return ["–", "nothing counted lately"];
+  return [span(head.eta), `for counting, at ${rate(head.rate)}; then the merges`];
+}
+export function drawNotice(head) {
+  const go = head.failed ? "retry" : "resume";
+  if (head.holding) {
+    tell($("notice"), `Holding: all other chunks are counted, ${head.failed} failed. Mend what failed them and retry; the run goes on from there.`);
+  } else if (isSilent(head)) {
+    tell($("notice"), `Nothing heard of the run for ${span(now() - head.updated)}. If its process is gone: bpefleet resume ${head.directory}`, "bad");
+  } else if (head.stage === "stopped") {
+    tell($("notice"), `Stopped; what is counted is kept. Go on with: bpefleet ${go} ${head.directory}`);
+  } else {
+    tell($("notice"), "");
+  }
+}
+function drawProgress(head) {
+  const merging = head.stage === "merge";
+  const [part, all] = merging ? [head.merges_made, head.merges] : [head.bytes_counted, head.bytes];
+  put($("progress-label"), merging ? "Merges made" : "Text counted");
+  $("progress").value = share(part, all);
+  put($("percent"), percent(part, all));
+}
+
+function drawMerging(head) {
+  const merging = head.merging, tokens = merging?.tokens;
+  $("merging-card").hidden = !merging;
+  if (!merging) return;
+  put($("merging"), head.stage === "merge"
+    ? `${whole(Math.round(merging.rate))} merges/s over the last 5 s or less`
+    : `${whole(head.merges_made)} merges made, ${whole(Math.round(merging.rate))} merges/s at the end`);
+  $("tokens").hidden = !tokens;
+  if (tokens) ["latest", "longest"].forEach((name) => drawTokens($(name), tokens[name]));
+}
+function drawTokens(list, tokens) {
+  list.replaceChildren(...tokens.map((token) => {
+    const item = document.createElement("code");
+    item.textContent = token.text;
+    item.title = `${whole(token.bytes)} bytes`;
+    return item;
+  }));
+}

@@ -1,0 +1,41 @@
+// What the server's events told so far. Other modules read it; it is changed here.
+
+import { span } from "./format.js";
+
+export const RUN = location.pathname.startsWith("/runs/")
+  ? decodeURIComponent(location.pathname.slice("/runs/".length)) : "";
+export const SILENT_AFTER = 20; // seconds without a sign of a run that goes
+export const RATE_OVER = 30; // seconds over which a rate is taken, as the producer does
+const GONE = ["done", "stopped", "planned"];
+
+export const state = { clock: 0, order: [], runs: new Map(), parts: {}, series: [], codes: "" };
+
+export function forget() {
+  state.parts = {};
+  state.runs.clear();
+}
+export function learn(message) {
+  state.clock = message.time - Date.now() / 1000;
+  for (const [name, part] of Object.entries(message)) {
+    if (name.startsWith("run ")) part === null ? state.runs.delete(name.slice(4)) : state.runs.set(name.slice(4), part);
+    else if (name === "order") state.order = part;
+    else if (name === "series") state.series = part === null ? [] : [...state.series.slice(0, part.keep), ...part.add];
+    else if (part === null) delete state.parts[name];
+    else state.parts[name] = part;
+  }
+  if (message.states !== undefined) state.codes = unpack(message.states ?? "");
+}
+function unpack(stretches) {
+  return stretches.replace(/([a-z])(\d+)/g, (_, letter, count) => letter.repeat(Number(count)));
+}
+
+export const now = () => Date.now() / 1000 + state.clock;
+export const ago = (time) => time ? `${span(now() - time)} ago` : "never";
+export const isSilent = (head) => !GONE.includes(head.stage) && now() - head.updated > SILENT_AFTER;
+
+export function stageOf(head) {
+  if (head.holding) return ["holding", "warn"];
+  if (isSilent(head)) return [`${head.stage}, silent`, "bad"];
+  const kinds = { done: "good", count: "busy", merge: "busy", stopped: "warn" };
+  return [head.stage, kinds[head.stage] ?? ""];
+}
