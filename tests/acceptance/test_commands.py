@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 VOCAB = ("--vocab-size", 600)
 PIECES = ("--chunk-size", "100kB")
-SLOW = ("--pattern", r"\w|\W", "--chunk-size", "200kB")
+SLOW = ("--pattern", r"\w|\W", "--chunk-size", "600kB")
 """A pattern that takes its time, and chunks that are over soon."""
 
 

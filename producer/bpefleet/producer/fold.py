@@ -43,6 +43,8 @@ _WINDOW_PER_WORKER: Final = 3
 _MIN_WINDOW: Final = 4
 _BLOCK_MS: Final = 200
 _FULL_PAUSE: Final = 1.0
+_BETWEEN: Final = 0.05
+"""Seconds in which a worker goes from one chunk to the next."""
 
 
 class Aggregator:
@@ -97,13 +99,16 @@ class Aggregator:
                 await self._halt_if_asked()
                 with self._hiccups.bearing():
                     await self._fill_window()
-                    await self._take_all(_BLOCK_MS)
-                    if self._sweep.due:
+                    taken = await self._take_all(_BLOCK_MS)
+                    if looked := self._sweep.due:
+                        # As a chunk ends, its worker is between two: what runs shows a moment
+                        # later, and is shown at once, since short chunks are soon folded.
+                        await asyncio.sleep(_BETWEEN if taken else 0.0)
                         await self._look_around()
-                    await self._show()
+                    await self._show(now=looked)
             with self._hiccups.bearing():
                 # The page keeps what this says of failures and timings: no more detail is posted.
-                await self._show(last=True)
+                await self._show(now=True)
         except asyncio.CancelledError:
             await asyncio.to_thread(self._enqueuer.withdraw, sorted(self.chunks.queued))
             raise
@@ -147,9 +152,11 @@ class Aggregator:
         else:
             self._full_until = 0.0
 
-    async def _take_all(self, block_ms: int | None) -> None:
+    async def _take_all(self, block_ms: int | None) -> int:
+        """Settle the next events; how many."""
         events = await self._events.read(block_ms)
         await asyncio.gather(*(self._take(event) for event in events))
+        return len(events)
 
     async def _take(self, event: Event) -> None:
         if isinstance(event.body, Counted):
@@ -250,12 +257,13 @@ class Aggregator:
             silent = Failed("SilentEndError", "its job ended without a word", may_heal=True)
             await self._failed(chunk, silent)
 
-    async def _show(self, *, last: bool = False) -> None:
-        now, snapshot, detail = await asyncio.to_thread(self._views, last)
-        if now is not None:
+    async def _show(self, *, now: bool) -> None:
+        """Show how far counting is, if it is time for that, or `now`."""
+        view, snapshot, detail = await asyncio.to_thread(self._views, now)
+        if view is not None:
             try:
                 async with self._redis.pipeline(transaction=False) as pipeline:
-                    post(pipeline, self._plan.run, now, snapshot, detail)
+                    post(pipeline, self._plan.run, view, snapshot, detail)
                     await pipeline.execute()
             except OutOfMemoryError:
                 # With the window full nothing is queued, and only this tells of it.
@@ -268,12 +276,12 @@ class Aggregator:
             self._watch.warn("Redis is full (maxmemory); waiting for room")
         self._full_said = True
 
-    def _views(self, last: bool) -> tuple[Snapshot | None, bytes, bytes]:  # noqa: FBT001
-        now = self._watch.counting(self._ledger, self.chunks, self._sweep, last=last)
-        if now is None:
+    def _views(self, now: bool) -> tuple[Snapshot | None, bytes, bytes]:  # noqa: FBT001
+        view = self._watch.counting(self._ledger, self.chunks, self._sweep, now=now)
+        if view is None:
             return None, b"", b""
         detail = self._gathering.detail(self._ledger, self.chunks, self._sweep)
-        return now, orjson.dumps(now.to_json()), orjson.dumps(detail.to_json())
+        return view, orjson.dumps(view.to_json()), orjson.dumps(detail.to_json())
 
     @staticmethod
     def _now() -> float:

@@ -74,9 +74,9 @@ class Watch:
         self._progress.start_counting(self._now.bytes, ledger.totals.bytes_read)
 
     def counting(
-        self, ledger: Ledger, chunks: Chunks, sweep: Sweep | None = None, *, last: bool = False
+        self, ledger: Ledger, chunks: Chunks, sweep: Sweep | None = None, *, now: bool = False
     ) -> Snapshot | None:
-        """Show how far counting is; the new snapshot, if it was time for one or is the `last`."""
+        """Show how far counting is; the new snapshot, if it was time for one, or is to be `now`."""
         self._say()
         # The sweep was a while ago: some of what ran then is folded by now.
         running = {c: w for c, w in sweep.running.items() if c in chunks.queued} if sweep else {}
@@ -85,7 +85,7 @@ class Watch:
             f"{len(ledger.chunks):,}/{self._now.chunks:,} chunks, {len(running)} running, "
             f"{len(chunks.failed)} failed, {len(ledger.counts):,} unique",
         )
-        if not (self._due() or last):
+        if not (self._due() or now):
             return None
         counted = ledger.totals.bytes_read
         rate = self._rate(counted, _RATE_OVER)
