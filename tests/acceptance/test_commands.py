@@ -96,7 +96,9 @@ def test_a_bad_chunk_fails_alone_and_is_retried(bad: Path, tmp_path: Path, worke
     retried = bpefleet("retry", out, chunk, "--errors", "replace", "--workers", workers)
     assert retried.returncode == 0, retried.stderr
     assert "1 invalid byte sequences were replaced" in retried.stderr
-    assert status(out)["stage"] == "done"
+    now, totals = status(out), json.loads((out / "manifest.json").read_bytes())["totals"]
+    assert (now["stage"], now["merges_made"]) == ("done", totals["merges"])
+    assert now["unique"] == totals["unique_pretokens"] > 0
     whole = tmp_path / "whole"
     assert bpefleet("train", bad, "-o", whole, *options, "--errors", "replace").returncode == 0
     assert tokens(out) == tokens(whole)
@@ -154,7 +156,7 @@ def _live(out: Path) -> dict[str, Any] | None:
 
 def test_ctrl_c_once_finishes_what_runs_and_twice_stops_at_once(long: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    pattern = ("--pattern", r"\w|\W", "--chunk-size", "2MB")
+    pattern = ("--pattern", r"\w|\W", "--chunk-size", "6MB")
     run = start("train", long, "-o", out, *VOCAB, *pattern, "--workers", 1)
     _found(out)
     run.send_signal(signal.SIGINT)

@@ -12,9 +12,10 @@ DIR/manifest.json    written last: its existence means that the run is complete
 from __future__ import annotations
 
 import shutil
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
@@ -24,6 +25,9 @@ from bpefleet.producer.plan import PLAN_VERSION, Plan
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.messages import MessageError
 from bpefleet.shared.tokenizer import MANIFEST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PLAN: Final = "plan.json"
 COUNTS: Final = "counts"
@@ -55,13 +59,29 @@ class RunDirectory:
         """
         if not self.complete:
             return []
+        with self._manifest() as manifest:
+            missing: list[dict[str, Any]] = manifest["missing"]
+            return missing
+
+    @property
+    def made(self) -> tuple[int, int]:
+        """The merges of a complete run, and its different pre-tokens; zeros before.
+
+        Raises:
+            OutputError: The manifest is damaged.
+        """
+        if not self.complete:
+            return 0, 0
+        with self._manifest() as manifest:
+            totals = manifest["totals"]
+            return int(totals["merges"]), int(totals["unique_pretokens"])
+
+    @contextmanager
+    def _manifest(self) -> Iterator[Any]:
         try:
-            missing: list[dict[str, Any]] = orjson.loads((self.path / MANIFEST).read_bytes())[
-                "missing"
-            ]
+            yield orjson.loads((self.path / MANIFEST).read_bytes())
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise OutputError(f"{self.path / MANIFEST} is damaged: {error!r}") from error
-        return missing
 
     @classmethod
     def create(cls, path: Path, plan: Plan) -> RunDirectory:

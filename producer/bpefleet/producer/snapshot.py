@@ -36,6 +36,7 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
     plan = directory.plan
     counted, totals = read_index(directory.counts)
     failed = failures(directory, counted)
+    merges_made, unique = directory.made
     stage = DONE if directory.complete else STOPPED if counted or failed else PLANNED
     return Snapshot(
         run=plan.run,
@@ -52,13 +53,13 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         bytes=plan.total_bytes,
         bytes_counted=totals.bytes_read,
         pretokens=totals.pretokens,
-        unique=0,
+        unique=unique,
         retries=0,
         workers=0,
         rate=0.0,
         eta=None,
         merges=plan.options.merges,
-        merges_made=plan.options.merges if stage == DONE else 0,
+        merges_made=merges_made,
         holding=False,
         started=now,
         redis_memory=0,
