@@ -124,10 +124,6 @@ class Pattern:
         """What names this rule in an option or a message: its name, or its regex."""
         return self.splits[0] if self.name == CUSTOM else self.name
 
-    def compiled(self) -> tuple[regex.Pattern[str], ...]:
-        """The splits, compiled for the `regex` package."""
-        return tuple(regex.compile(split) for split in self.splits)
-
 
 CUSTOM: Final = "custom"
 
