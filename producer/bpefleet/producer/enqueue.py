@@ -68,24 +68,25 @@ class Enqueuer:
         return job.attempt
 
     def withdraw(self, chunks: Iterable[int]) -> list[int]:
-        """Take chunks off the queue, and tell which; those that run are let run."""
-        withdrawn = []
-        for chunk in chunks:
-            job = self._job(chunk)
-            if job is None or job.get_status(refresh=False) == JobStatus.QUEUED:
-                withdrawn.append(chunk)
-                if job:
-                    job.delete()
+        """Take chunks off the queue, and tell which; those that a worker has taken are let run.
+
+        The queue is what tells them apart: a taken job's state says "queued" until its work-horse
+        is up.
+        """
+        chunks = list(chunks)
+        with self._connection.pipeline(transaction=False) as pipeline:
+            for chunk in chunks:
+                pipeline.lrem(self._queue.key, 0, job_id(self._plan.run, chunk))
+            taken_off = pipeline.execute()
+        withdrawn = [chunk for chunk, removed in zip(chunks, taken_off, strict=True) if removed]
+        for chunk in withdrawn:
+            if job := self._job(chunk):
+                job.delete()
         return withdrawn
 
     def clear(self) -> int:
         """Take all of the run's jobs off the queue, and what it left in Redis; how many jobs."""
-        withdrawn = [
-            chunk
-            for chunk in range(len(self._plan.chunks))
-            if (job := self._job(chunk)) and job.get_status(refresh=False) == JobStatus.QUEUED
-        ]
-        self.withdraw(withdrawn)
+        withdrawn = self.withdraw(range(len(self._plan.chunks)))
         self.forget_run()
         return len(withdrawn)
 

@@ -110,7 +110,7 @@ class Aggregator:
                 # The page keeps what this says of failures and timings: no more detail is posted.
                 await self._show(now=True)
         except asyncio.CancelledError:
-            await asyncio.to_thread(self._enqueuer.withdraw, sorted(self.chunks.queued))
+            await self._withdraw()
             raise
         finally:
             self._events.sum_up()
@@ -131,8 +131,12 @@ class Aggregator:
             return
         self._halted = True
         self.chunks.halt()
+        await self._withdraw()
+
+    async def _withdraw(self) -> None:
+        """Take off the queue what no worker has taken; the rest is waited for."""
         withdrawn = await asyncio.to_thread(self._enqueuer.withdraw, sorted(self.chunks.queued))
-        self.chunks.queued.difference_update(withdrawn)
+        self.chunks.put_back(withdrawn)
 
     async def _fill_window(self) -> None:
         now = self._now()
@@ -256,6 +260,9 @@ class Aggregator:
             # RQ may know how, but its word is not signed, and nothing is lost by counting again.
             silent = Failed("SilentEndError", "its job ended without a word", may_heal=True)
             await self._failed(chunk, silent)
+        if self._halted:
+            # What a dying worker had taken was put on the queue again, where nobody may take it.
+            await self._withdraw()
 
     async def _show(self, *, now: bool) -> None:
         """Show how far counting is, if it is time for that, or `now`."""
