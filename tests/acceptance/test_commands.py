@@ -84,7 +84,8 @@ def test_a_bad_chunk_fails_alone_and_is_retried(bad: Path, tmp_path: Path, worke
     assert f"not UTF-8 at byte {size + 4}" in shown
     attempt = bpefleet("failed", out, "--traceback", chunk).stdout
     assert "InvalidTextError" in attempt
-    assert ("info count\n" in attempt) is bool(workers)  # the log of a work-horse
+    assert f"info {bad / 'b.txt'} bytes" in attempt
+    assert "info count\n" in attempt
 
     refused = bpefleet("retry", out, 0, "--workers", 0)
     assert refused.returncode == ExitCode.USAGE

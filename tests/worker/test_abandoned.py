@@ -49,6 +49,8 @@ def _queued(connection: Redis) -> list[str]:
 
 def test_a_silent_job_fails_with_an_event(connection: Redis, tmp_path: Path) -> None:
     job = _begin(connection, tmp_path)
+    job.log_text = lambda: "info count"
+    job.show("count")
     end_abandoned(connection)
     assert status(connection, job) == "started"
     _fall_silent(connection)
@@ -63,6 +65,7 @@ def test_a_silent_job_fails_with_an_event(connection: Redis, tmp_path: Path) -> 
     assert failed.may_heal
     assert failed.worker
     assert "worker died" in failed.error
+    assert failed.log == "info count"
 
 
 def test_clocks_that_differ_abandon_nothing(connection: Redis, tmp_path: Path) -> None:

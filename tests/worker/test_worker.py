@@ -17,10 +17,12 @@ import pytest
 from bpefleet.kernel.segments import count_segments
 from bpefleet.producer.local_workers import LocalWorkers
 from bpefleet.shared import keys
-from bpefleet.shared.jobs import FleetJob, fleet_queue
+from bpefleet.shared.connect import connect
+from bpefleet.shared.jobs import FleetJob, build_job, fleet_queue
 from bpefleet.shared.messages import Counted, Failed
 from bpefleet.shared.reading import count_spec
 from bpefleet.shared.serializer import JsonSerializer
+from bpefleet.shared.signing import make_key, read_key
 from bpefleet.worker.worker import FleetWorker
 from tests.eventually import eventually
 from tests.worker.processes import are_gone, children, descendants, is_alive
@@ -169,6 +171,46 @@ def test_a_killed_work_horse_is_told_at_once_with_its_peak_and_advice(
         f"info {stuck} bytes 0-9",
         "info count",
     ]
+
+
+def test_the_log_of_a_killed_worker_is_left_in_redis_under_its_signature(
+    pool: subprocess.Popen[bytes], connection: Redis, stuck: Path
+) -> None:
+    name = put(connection, make_spec((stuck, 0, 9))).id
+    eventually(lambda: connection.hget(f"rq:job:{name}", keys.STAGE_FIELD) == b"count")
+    (worker,) = children(pool.pid)
+    horse = _work_horse(pool)
+    os.kill(worker, signal.SIGKILL)
+    eventually(lambda: are_gone([horse]))
+    job = _fetched(connection, name)
+    assert [line.split(" ", 1)[1] for line in job.shown_log().splitlines()] == [
+        f"info {stuck} bytes 0-9",
+        "info count",
+    ]
+
+
+def test_a_log_that_the_fleet_did_not_sign_is_not_shown(
+    connection: Redis, text: Path, redis_url: str, tmp_path: Path
+) -> None:
+    make_key(tmp_path / "key")
+    with connect(redis_url, read_key(tmp_path / "key")) as signing:
+        job = build_job(
+            RUN, 0, make_spec(whole(text)), description="", timeout=9, connection=signing
+        )
+        fleet_queue(signing).enqueue_job(job)
+        job.log_text = lambda: "said\x1b[1m"
+        job.show("count")
+        assert _fetched(signing, job.id).shown_log() == r"said\x1b[1m"
+        found: Any = connection.hget(job.key, keys.LOG_FIELD)
+        for forged in (b" forged", b"x forged", found + b" and more", found[:-1], b""):
+            connection.hset(job.key, keys.LOG_FIELD, forged)
+            assert _fetched(signing, job.id).shown_log() == ""
+
+
+def _fetched(connection: Redis, name: str) -> FleetJob:
+    found = FleetJob.fetch(name, connection=connection, serializer=JsonSerializer)
+    assert isinstance(found, FleetJob)
+    return found
 
 
 def test_a_job_that_takes_too_long_is_interrupted(

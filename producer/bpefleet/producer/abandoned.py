@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,7 +24,7 @@ from rq.registry import FailedJobRegistry, FinishedJobRegistry, StartedJobRegist
 from rq.utils import now
 
 from bpefleet.shared import keys
-from bpefleet.shared.failures import ABANDONED, LOST_AFTER
+from bpefleet.shared.failures import ABANDONED, LOST_AFTER, describe_text
 from bpefleet.shared.jobs import FleetJob, fleet_queue
 from bpefleet.shared.serializer import JsonSerializer
 
@@ -99,6 +100,8 @@ def _end(queue: Queue, started: StartedJobRegistry, execution: Execution) -> Non
             )
             # An entry that is left over from an end that was recorded is not an abandoned job.
             if job.get_status(refresh=False) == JobStatus.STARTED:
+                if isinstance(job, FleetJob):
+                    job.failed = replace(describe_text(ABANDONED), log=job.shown_log())
                 record_job_failure(job, ABANDONED, pipeline)
         pipeline.execute()
 

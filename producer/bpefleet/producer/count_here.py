@@ -14,6 +14,7 @@ from bpefleet.shared.errors import BpefleetError
 from bpefleet.shared.failures import describe
 from bpefleet.shared.memory import peak_rss
 from bpefleet.shared.reading import count_spec
+from bpefleet.shared.tail import Tail, log_segments
 
 if TYPE_CHECKING:
     from bpefleet.kernel._kernel import Counts
@@ -39,9 +40,11 @@ def count_here(session: Session) -> dict[int, Failed]:
     chunks = Chunks(session.todo)
     before = len(ledger.chunks)
     counted: list[Attempt] = []
+    tail = Tail()
     try:
         while not session.stop.requested() and (taken := chunks.take(1, 0.0)):
-            if attempt := _count(session, chunks, taken[0]):
+            tail.begin()
+            if attempt := _count(session, chunks, taken[0], tail):
                 counted.append(attempt)
             session.watch.counting(ledger, chunks)
     finally:
@@ -50,6 +53,7 @@ def count_here(session: Session) -> dict[int, Failed]:
         # Only now: the history must not tell of chunks that the ledger lost in a crash.
         for attempt in counted:
             session.journal.add(attempt)
+        tail.close()
     return chunks.failed
 
 
@@ -58,17 +62,20 @@ def _failed(session: Session, chunks: Chunks, chunk: int, failure: Failed) -> No
     session.journal.add(Attempt.of(chunk, failure, final=True))
 
 
-def _count(session: Session, chunks: Chunks, chunk: int) -> Attempt | None:
+def _count(session: Session, chunks: Chunks, chunk: int, tail: Tail) -> Attempt | None:
     """Count a chunk and fold it in memory; its attempt, unless it failed."""
     began, start = time.time(), time.perf_counter()
     try:
         spec = session.directory.plan.spec(chunk, session.resources.errors)
+        log_segments(log := tail.logger(), spec)
+        log.info("count")
         counts, tally = count_spec(spec, count_segments)
     except BpefleetError as error:
-        _failed(session, chunks, chunk, replace(describe(error), started=began))
+        failed = replace(describe(error), started=began, log=tail.text())
+        _failed(session, chunks, chunk, failed)
         return None
     if changed := session.directory.plan.changed(chunk):
-        _failed(session, chunks, chunk, changed)
+        _failed(session, chunks, chunk, replace(changed, log=tail.text()))
         return None
     seconds = time.perf_counter() - start
     unique, totals = len(counts), _totals(counts, tally, seconds)

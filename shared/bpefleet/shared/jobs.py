@@ -27,7 +27,8 @@ from bpefleet.shared.failures import describe, describe_text
 from bpefleet.shared.messages import Counted
 from bpefleet.shared.serializer import JsonSerializer
 from bpefleet.shared.signing import Signer
-from bpefleet.shared.text import escaped, line
+from bpefleet.shared.tail import TAIL_SIZE
+from bpefleet.shared.text import escaped, line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,10 +58,12 @@ class FleetJob(Job):
     Attributes:
         failed: Why the last attempt failed, once known better than RQ's own text says it.
         refused: What is wrong with the job as found in Redis; it is then neither parsed nor run.
+        log_text: Tells the last lines of the attempt's log; set where it runs.
     """
 
     failed: Failed | None = None
     refused: str = ""
+    log_text: Callable[[], str] | None = None
     _end: Counted
 
     @property
@@ -115,6 +118,24 @@ class FleetJob(Job):
     def _signer(self) -> Signer:
         # A connection that is not ours, as RQ's own commands make, has no key.
         return getattr(self.connection, "signer", Signer())
+
+    def show(self, stage: str) -> None:
+        """Leave in Redis what the attempt is at, and its log so far, should its worker die."""
+        log = self.log_text().encode() if self.log_text else b""
+        signature = self._signer.sign(*self._log_parts(log))
+        fields = {keys.STAGE_FIELD: stage, keys.LOG_FIELD: signature + b" " + log}
+        self.connection.hset(self.key, mapping=fields)  # type: ignore[arg-type]
+
+    def shown_log(self) -> str:
+        """The log as the attempt's worker left it; empty if there is none, or a stranger's."""
+        found: Any = self.connection.hget(self.key, keys.LOG_FIELD) or b""
+        signature, _, log = found.partition(b" ")
+        if not self._signer.accepts(signature, *self._log_parts(log)):
+            return ""
+        return printable(log[-TAIL_SIZE:].decode("utf-8", "ignore"))
+
+    def _log_parts(self, log: bytes) -> tuple[str, bytes, bytes, bytes]:
+        return "log", self.id.encode(), self.attempt.encode(), log
 
     def delete(self, *args: Any, **kwargs: Any) -> None:
         """Delete the job, whatever became of its executions.

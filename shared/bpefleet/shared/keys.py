@@ -53,6 +53,9 @@ FLEET_WORKER: Final = "bpefleet"
 STAGE_FIELD: Final = "stage"
 """Field of a running job's hash that tells what its work-horse is at."""
 
+LOG_FIELD: Final = "log"
+"""Field of a running job's hash with the last lines of its log, as of the stage's beginning."""
+
 COUNT_CHUNK: Final = "bpefleet.worker.tasks.count_chunk"
 """The dotted name of the counting job: the producer queues it without importing the worker."""
 

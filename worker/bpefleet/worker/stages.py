@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 from redis.exceptions import RedisError
 
-from bpefleet.shared.keys import STAGE_FIELD
-from bpefleet.worker.tail import ATTEMPT
+from bpefleet.shared.tail import ATTEMPT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rq.job import Job
+    from bpefleet.shared.jobs import FleetJob
 
 
 class Stages:
@@ -26,7 +25,7 @@ class Stages:
         log: For what the attempt has to say.
     """
 
-    def __init__(self, job: Job, run: str, chunk: int) -> None:
+    def __init__(self, job: FleetJob, run: str, chunk: int) -> None:
         self.seconds: dict[str, float] = {}
         self.log = LoggerAdapter(ATTEMPT, {"run": run, "chunk": chunk})
         self._job = job
@@ -37,7 +36,7 @@ class Stages:
         self.log.info("%s", name)
         # Nobody's attempt may fail for want of an onlooker.
         with suppress(RedisError):
-            self._job.connection.hset(self._job.key, STAGE_FIELD, name)
+            self._job.show(name)
         start = time.perf_counter()
         try:
             yield

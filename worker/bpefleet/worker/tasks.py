@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from rq import get_current_job
 
 from bpefleet.kernel.segments import count_segments
 from bpefleet.shared.messages import CountSpec
 from bpefleet.shared.reading import count_spec
+from bpefleet.shared.tail import log_segments
 from bpefleet.worker.corpus import demand_within_roots
 from bpefleet.worker.count import demand_same_counting
 from bpefleet.worker.publish import publish
 from bpefleet.worker.stages import Stages
 
 if TYPE_CHECKING:
-    from rq.job import Job
-
-_LOGGED: Final = 5
-"""Segments of a chunk that its log names."""
+    from bpefleet.shared.jobs import FleetJob
 
 
 def count_chunk(run: str, chunk: int, spec: dict[str, Any]) -> dict[str, Any]:
@@ -38,13 +36,10 @@ def count_chunk(run: str, chunk: int, spec: dict[str, Any]) -> dict[str, Any]:
         UsageError: This worker would count differently from what the producer expects.
         SourceError: A source cannot be read, changed, or holds invalid text.
     """
-    job = cast("Job", get_current_job())
+    job = cast("FleetJob", get_current_job())
     stages = Stages(job, run, chunk)
     plan = CountSpec.from_json(spec)
-    for segment in plan.segments[:_LOGGED]:
-        stages.log.info("%s bytes %d-%d", segment.path, segment.start, segment.end)
-    if (more := len(plan.segments) - _LOGGED) > 0:
-        stages.log.info("and %d more", more)
+    log_segments(stages.log, plan)
     demand_within_roots(plan)
     demand_same_counting(plan)
     with stages.stage("count"):

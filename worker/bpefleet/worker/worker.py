@@ -24,8 +24,8 @@ from bpefleet.shared.lifeline import die_with
 from bpefleet.shared.memory import peak_of
 from bpefleet.shared.messages import Failed
 from bpefleet.shared.serializer import JsonSerializer, install
+from bpefleet.shared.tail import Tail
 from bpefleet.shared.text import printable
-from bpefleet.worker.tail import Tail
 
 if TYPE_CHECKING:
     from resource import struct_rusage
@@ -109,6 +109,8 @@ class FleetWorker(Worker):
     def main_work_horse(self, job: Job, queue: Queue) -> None:
         """In the work-horse: count, and keep the last lines of the log."""
         self._tail.follow()
+        if isinstance(job, FleetJob):
+            job.log_text = self._tail.text
         super().main_work_horse(job, queue)
 
     def handle_job_failure(self, job: Job, *args: Any, **options: Any) -> None:
