@@ -1,6 +1,7 @@
 """Runs a command beside workers that are up already: `python -m benchmarks.fleet WORKERS COMMAND…`.
 
-The command gets `--redis URL` at its end. Server and workers end with it.
+The command, a `bpefleet train`, gets `--redis URL --no-report` at its end. Server and workers end
+with it.
 """
 
 from __future__ import annotations
@@ -45,5 +46,6 @@ def fleet(workers: int) -> Iterator[str]:
 
 if __name__ == "__main__":
     with fleet(int(sys.argv[1])) as url:
-        code = subprocess.run([*sys.argv[2:], "--redis", url], check=False).returncode
+        command = [*sys.argv[2:], "--redis", url, "--no-report"]
+        code = subprocess.run(command, check=False).returncode
     sys.exit(code)

@@ -58,6 +58,7 @@ def _train(task: Task, watch: Stopwatch, url: str | None) -> list[bytes]:
                 pattern=task.pattern,
                 redis=url,
                 workers=0,
+                report=False,
             )
             if number == 0:
                 before = _children_seconds()

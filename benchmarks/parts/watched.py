@@ -87,7 +87,7 @@ def _train(case: str, corpus: Corpus, settings: Settings, name: str) -> Measurem
                 merges=settings.merges,
                 pattern=settings.pattern,
                 workers=settings.cores,
-                more=("--redis", url),
+                more=("--redis", url, "--no-report"),
             )
             usage = _used(command, url)
             facts: dict[str, Any] = {"digest": digest(ours.tokens_in(out)), **(seen or dict)()}

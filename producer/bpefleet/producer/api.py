@@ -44,7 +44,7 @@ def train(
     key_file: Source | None = None,
     insecure: bool = False,
     dashboard: bool = False,
-    report: bool = False,
+    report: bool | None = None,
     progress: bool = False,
 ) -> RunResult:
     """Train a tokenizer.
@@ -74,7 +74,8 @@ def train(
         insecure: Use a Redis across the network without a key.
         dashboard: Serve the dashboard beside the run; its address is a warning in the log, or with
             `progress` on stderr.
-        report: Write `report.md` and `report.html` when the run is done.
+        report: Write `report.md` and `report.html` when the run is done. None: with `redis`, where
+            the dashboard shows it.
         progress: Show progress on stderr.
 
     Raises:

@@ -83,10 +83,10 @@ dashboard_option = click.option(
     "It ends with the command. Needs pip install 'bpefleet[dashboard]'.",
 )
 report_option = click.option(
-    "--report",
-    is_flag=True,
-    help="Write report.md and report.html when the run is done, see `bpefleet report`. With a "
-    "Redis that stays, the page shows it, too.",
+    "--report/--no-report",
+    default=None,
+    help="Write report.md and report.html when the run is done, see `bpefleet report`. Default: "
+    "with --redis, where the dashboard shows it.",
 )
 hold_option = click.option(
     "--hold",

@@ -102,7 +102,8 @@ class Resources:
         key_file: File with the fleet's key; None for no key.
         insecure: Whether to use a Redis across the network without a key.
         dashboard: Whether to serve the dashboard beside the run.
-        report: Whether to write the run's report when it is done.
+        report: Whether to write the run's report when it is done; None: with `redis`, where the
+            dashboard shows it.
         progress: Whether to show progress on stderr.
     """
 
@@ -116,13 +117,18 @@ class Resources:
     key_file: Path | None = None
     insecure: bool = False
     dashboard: bool = False
-    report: bool = False
+    report: bool | None = None
     progress: bool = False
 
     @property
     def in_process(self) -> bool:
         """Whether the run counts in this process, without a server."""
         return self.redis is None and self.workers == 0
+
+    @property
+    def reports(self) -> bool:
+        """Whether to write the run's report when it is done."""
+        return self.redis is not None if self.report is None else self.report
 
     @property
     def local_workers(self) -> int:

@@ -1,6 +1,7 @@
 """Writes a finished run's report: `report.md`, and `report.html`, a page that needs nothing else.
 
-A run writes it only when asked to: measuring takes seconds, more than a hundredth of most runs.
+A run writes it only when asked to, or where a dashboard may show it: measuring takes a second or
+two, more than a hundredth of most runs.
 """
 
 from __future__ import annotations

@@ -141,8 +141,8 @@ def _complete(
 def _report(
     result: RunResult, resources: Resources, fleet: Fleet | None, progress: Progress
 ) -> None:
-    """Write the run's report, if it was asked for; the run is done whether or not that succeeds."""
-    if not resources.report:
+    """Write the run's report, if it is to have one; the run is done whether or not it gets it."""
+    if not resources.reports:
         return
     from bpefleet.producer.report_write import write_report  # noqa: PLC0415  slow to import
 
