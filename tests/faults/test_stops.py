@@ -59,6 +59,16 @@ def test_ctrl_c_twice_stops_now(long: Task, launch: Launcher, out: Path) -> None
     long.check(out)
 
 
+def test_ctrl_c_while_the_report_is_written(slow: Task, launch: Launcher, out: Path) -> None:
+    run = launch(*slow.train(out), "--report")
+    eventually(lambda: "merged in" in run.said, 60)
+    run.send(signal.SIGINT)
+    assert run.wait(10) == 0
+    assert f"bpefleet report {out}" in run.said
+    assert not (out / "report.md").exists()
+    slow.check(out)
+
+
 def test_cancel(slow: Task, launch: Launcher, out: Path, server: Server) -> None:
     workers = launch.workers(server.url)
     run = launch(*slow.train(out), "--redis", server.url)

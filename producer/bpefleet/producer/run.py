@@ -149,6 +149,11 @@ def _report(
     redis = fleet.url if fleet is not None and fleet.stays else None
     try:
         write_report(result.directory, redis=redis, warn=progress.warn)
+    except KeyboardInterrupt:
+        progress.warn(
+            "the run is done, and its report was left; write it with: "
+            f"bpefleet report {result.directory}"
+        )
     except BpefleetError as error:
         progress.warn(f"the run is done, and its report failed: {error}")
 
