@@ -144,16 +144,14 @@ def _report(
     """Write the run's report, if it is to have one; the run is done whether or not it gets it."""
     if not resources.reports:
         return
-    from bpefleet.producer.report_write import write_report  # noqa: PLC0415  slow to import
-
     redis = fleet.url if fleet is not None and fleet.stays else None
     try:
+        from bpefleet.producer.report_write import write_report  # noqa: PLC0415  slow to import
+
         write_report(result.directory, redis=redis, warn=progress.warn)
     except KeyboardInterrupt:
-        progress.warn(
-            "the run is done, and its report was left; write it with: "
-            f"bpefleet report {result.directory}"
-        )
+        again = f"write it with: bpefleet report {result.directory}"
+        raise InterruptedRunError("the run is done, and its report is not", hint=again) from None
     except BpefleetError as error:
         progress.warn(f"the run is done, and its report failed: {error}")
 
