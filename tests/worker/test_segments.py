@@ -13,7 +13,8 @@ from tokenizers import Regex, pre_tokenizers
 
 from bpefleet.kernel._kernel import Counts
 from bpefleet.kernel.blocks import SegmentEndError, blocks, read
-from bpefleet.kernel.segments import _Regex, count_segments
+from bpefleet.kernel.regexes import RegexCounter
+from bpefleet.kernel.segments import count_segments
 from bpefleet.shared.errors import InvalidTextError, SourceChangedError, SourceError, UsageError
 from bpefleet.shared.patterns import PATTERNS
 from bpefleet.shared.reading import count_spec
@@ -45,7 +46,7 @@ def _counted(pretokens: Iterable[str]) -> bytes:
 def _regex_pieces(
     text: str, splits: Sequence[str], special_tokens: Sequence[str] = ()
 ) -> list[tuple[str, bool]]:
-    return list(_Regex(splits, special_tokens, "strict")._pieces(text))
+    return list(RegexCounter(splits, special_tokens, "strict")._pieces(text))
 
 
 def test_a_segment_is_its_bytes(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ The same corpus and options give the same bytes; only the manifest holds times.
 from __future__ import annotations
 
 import hashlib
-import pickle
 from binascii import b2a_base64
 from typing import TYPE_CHECKING, Any, Final
 
@@ -56,6 +55,8 @@ def write_artifacts(
         "tiktoken.json": orjson.dumps(_tiktoken_parts(tokenizer), option=_INDENT),
     }
     if "pickle" in export:
+        import pickle  # noqa: PLC0415  seldom asked for
+
         contents["vocab.pkl"] = pickle.dumps(tokenizer.vocab)
         contents["merges.pkl"] = pickle.dumps(tokenizer.merges)
     for name, content in contents.items():

@@ -154,7 +154,7 @@ class Journal:
             return
         self._events.add(attempt.event)
         with _explained(self._path):
-            self._file.write(orjson.dumps(attempt.to_json()) + b"\n")
+            self._file.write(orjson.dumps(attempt) + b"\n")
 
 
 def read_attempts(directory: Path) -> dict[int, list[Attempt]]:

@@ -35,7 +35,7 @@ def mirror(url: str) -> Callable[[Snapshot], None]:
 
     def show(now: Snapshot) -> None:
         with suppress(RedisError), connection.pipeline(transaction=False) as pipeline:
-            post(pipeline, now.run, now, orjson.dumps(now.to_json()), None)
+            post(pipeline, now.run, now, orjson.dumps(now), None)
             pipeline.execute()
 
     return show
@@ -101,7 +101,7 @@ def post_report(url: str, now: Snapshot, html: bytes, warn: Callable[[str], None
     try:
         with connect(url, patient=False) as connection, connection.pipeline() as pipeline:
             pipeline.set(report_key(now.run), html, ex=STATUS_TTL)
-            post(pipeline, now.run, now, orjson.dumps(now.to_json()), None)
+            post(pipeline, now.run, now, orjson.dumps(now), None)
             pipeline.execute()
     except RedisError as error:
         raise QueueError(

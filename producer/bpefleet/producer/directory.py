@@ -11,7 +11,6 @@ DIR/manifest.json    written last: its existence means that the run is complete
 
 from __future__ import annotations
 
-import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,7 +95,7 @@ class RunDirectory:
             (path / COUNTS).mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise OutputError(f"{path} cannot be made: {error.strerror}") from error
-        write_atomically(path / PLAN, orjson.dumps(plan.to_json()))
+        write_atomically(path / PLAN, orjson.dumps(plan))
         return cls(path, plan)
 
     @classmethod
@@ -131,6 +130,8 @@ class RunDirectory:
         """Remove the directory of a run that nobody began to count, so that its name is free."""
         history = self.path / ATTEMPTS
         if not (self.has_counts or (history.exists() and history.stat().st_size)):
+            import shutil  # noqa: PLC0415  seldom needed
+
             shutil.rmtree(self.path, ignore_errors=True)
 
 

@@ -1,4 +1,4 @@
-"""The Redis, the workers and the dashboard of a run: those that are there, or its own."""
+"""The processes that a run works with, its own or those that are there, and its trainer."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Final, Self
 from bpefleet.producer.embedded import EmbeddedServer
 from bpefleet.producer.local_dashboard import LocalDashboard
 from bpefleet.producer.local_workers import LocalWorkers
+from bpefleet.producer.merge import TrainerProcess
 from bpefleet.shared.keys import QUEUE
 from bpefleet.shared.roots import roots_of
 from bpefleet.shared.signing import read_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
     from types import TracebackType
 
     from bpefleet.producer.options import Resources
@@ -24,19 +26,21 @@ _LIKELY_SIZE: Final = 4
 
 
 class Fleet:
-    """Redis, local workers and a dashboard, started and stopped with the block.
+    """Redis, local workers, a dashboard and the trainer, started and stopped with the block.
 
     Attributes:
         signer: Has the fleet's key, if there is one.
         url: The Redis. Valid inside the block.
         workers: The local workers, if any.
         dashboard: The dashboard beside the run, if it was asked for.
+        trainer: The trainer. Valid inside the block.
     """
 
     url: str
+    trainer: TrainerProcess
 
-    def __init__(self, resources: Resources, files: Iterable[SourceFile]) -> None:
-        """Prepare a fleet.
+    def __init__(self, resources: Resources, files: Iterable[SourceFile], directory: Path) -> None:
+        """Prepare a fleet for a run, in a directory that need not be there yet.
 
         Raises:
             UsageError: The key file cannot be used.
@@ -46,7 +50,9 @@ class Fleet:
         self.workers: LocalWorkers | None = None
         self.dashboard: LocalDashboard | None = None
         self._resources = resources
+        self._directory = directory
         self._stack = ExitStack()
+        self._for_counting = ExitStack()
 
     def __enter__(self) -> Self:
         """Start what the run brings along; the workers need not be up yet.
@@ -56,17 +62,20 @@ class Fleet:
             QueueError: Redis cannot be reached, or no server can be started.
         """
         try:
+            # First: its imports go on while this process has imports of its own, or waits.
+            self.trainer = self._stack.enter_context(TrainerProcess(self._directory))
+            self._stack.enter_context(self._for_counting)
             self.url = self._redis()
             if count := self._resources.local_workers:
                 workers = LocalWorkers(
                     self.url, count, roots=self._roots, key_file=self._resources.key_file
                 )
-                self.workers = self._stack.enter_context(workers)
+                self.workers = self._for_counting.enter_context(workers)
             if self._resources.dashboard:
                 board = LocalDashboard(self.url, self._resources.key_file)
-                self.dashboard = self._stack.enter_context(board)
-        except BaseException:
-            self._stack.close()
+                self.dashboard = self._for_counting.enter_context(board)
+        except BaseException as error:
+            self._stack.__exit__(type(error), error, error.__traceback__)
             raise
         return self
 
@@ -111,13 +120,13 @@ class Fleet:
     def stop(self) -> None:
         """Stop what only counting needs: the merge stage wants the cores and the memory."""
         if self.dashboard is None:
-            self._stack.close()
+            self._for_counting.close()
         elif self.workers is not None:
             self.workers.stop()
 
     def _redis(self) -> str:
         if self._resources.redis is None:
-            return self._stack.enter_context(EmbeddedServer()).url
+            return self._for_counting.enter_context(EmbeddedServer()).url
         from bpefleet.shared.connect import check, demand_trust  # noqa: PLC0415  slow to import
 
         demand_trust(self._resources.redis, self.signer, insecure=self._resources.insecure)

@@ -43,8 +43,8 @@ _WINDOW_PER_WORKER: Final = 3
 _MIN_WINDOW: Final = 4
 _BLOCK_MS: Final = 200
 _FULL_PAUSE: Final = 1.0
-_BETWEEN: Final = 0.05
-"""Seconds in which a worker goes from one chunk to the next."""
+_BETWEEN_MS: Final = 50
+"""In which a worker goes from one chunk to the next."""
 
 
 class Aggregator:
@@ -99,13 +99,14 @@ class Aggregator:
                 await self._halt_if_asked()
                 with self._hiccups.bearing():
                     await self._fill_window()
-                    taken = await self._take_all(_BLOCK_MS)
-                    if looked := self._sweep.due:
-                        # As a chunk ends, its worker is between two: what runs shows a moment
-                        # later, and is shown at once, since short chunks are soon folded.
-                        await asyncio.sleep(_BETWEEN if taken else 0.0)
+                    # As a chunk ends, its worker is between two. So a sweep waits for a moment in
+                    # which none ends, and what it saw is shown before short chunks are over.
+                    due = self._sweep.due
+                    taken = await self._take_all(_BETWEEN_MS if due else _BLOCK_MS)
+                    if looks := due and (not taken or self._sweep.late):
+                        await asyncio.sleep(_BETWEEN_MS / 1000 if taken else 0.0)
                         await self._look_around()
-                    await self._show(now=looked)
+                    await self._show(now=looks)
             with self._hiccups.bearing():
                 # The page keeps what this says of failures and timings: no more detail is posted.
                 await self._show(now=True)
@@ -288,7 +289,7 @@ class Aggregator:
         if view is None:
             return None, b"", b""
         detail = self._gathering.detail(self._ledger, self.chunks, self._sweep)
-        return view, orjson.dumps(view.to_json()), orjson.dumps(detail.to_json())
+        return view, orjson.dumps(view), orjson.dumps(detail)
 
     @staticmethod
     def _now() -> float:

@@ -141,7 +141,7 @@ class Ledger:
         )
         _demand_plausible(counted, info)
         part = self._folder / f"part-{chunk:08}.counts"
-        write_atomically(part, orjson.dumps(counted.to_json()), b"\n", payload)
+        write_atomically(part, orjson.dumps(counted), b"\n", payload)
         self._behind.append(part)
         self._note(chunk, counted, part)
         if len(self._parts) >= COMPACT_AT:

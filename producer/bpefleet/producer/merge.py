@@ -25,13 +25,15 @@ _PATIENCE = 5.0
 class TrainerProcess:
     """The trainer of one run, started early so that its imports cost the run no time.
 
+    The run's directory need not be there yet.
+
     Ends with the block: a trainer that was not asked to train stops by itself.
     """
 
     def __init__(self, directory: Path) -> None:
-        # Its own session: Ctrl-C reaches the producer, which then decides.
+        # Its own session: Ctrl-C reaches the producer, which then decides. -P: as in `start_child`.
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "bpefleet.producer.trainer", str(directory)],
+            [sys.executable, "-P", "-m", "bpefleet.producer.trainer_process", str(directory)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-import secrets
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,7 +60,7 @@ class Plan(Message):
         digest = counting_digest(pattern, options.special_tokens, runs_on)
         return cls(
             version=PLAN_VERSION,
-            run=secrets.token_hex(6),
+            run=os.urandom(6).hex(),
             options=options,
             files=tuple(files),
             chunks=tuple(tuple((index[s.path], s.start, s.end) for s in c) for c in chunks),

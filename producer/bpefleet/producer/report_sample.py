@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.shared.errors import SourceChangedError, SourceError
-from bpefleet.shared.patterns import split_special
+from bpefleet.shared.regexes import split_special
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

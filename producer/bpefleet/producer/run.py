@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from bpefleet.producer.count_here import count_here
 from bpefleet.producer.directory import RunDirectory, check_free
 from bpefleet.producer.fleet import Fleet
-from bpefleet.producer.merge import TrainerProcess
 from bpefleet.producer.missing import all_counted
 from bpefleet.producer.plan import Plan
 from bpefleet.producer.progress import Progress
@@ -31,9 +30,10 @@ from bpefleet.shared.patterns import resolve
 from bpefleet.shared.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from bpefleet.producer.options import Request, Resources
+    from bpefleet.producer.sources import SourceFile
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def run(request: Request) -> RunResult:
     with Progress(show=resources.progress) as progress, ExitStack() as stack:
         files = find_files(request.sources, progress.warn)
         # The server and the workers start while the corpus is being split.
-        fleet = None if resources.in_process else stack.enter_context(Fleet(resources, files))
+        fleet = _fleet(stack, resources, files, request.out)
         cutter = boundaries(resolve(options.pattern), options.special_tokens)
         total = sum(file.size for file in files)
         size = resources.chunk_size_for(options.pattern)
@@ -102,16 +102,20 @@ def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunR
     resources = resources.checked()
     begun = Stage()
     with Progress(show=resources.progress) as progress, ExitStack() as stack:
-        fleet = (
-            None
-            if resources.in_process
-            else stack.enter_context(Fleet(resources, directory.plan.files))
-        )
+        fleet = _fleet(stack, resources, directory.plan.files, path)
         if fleet is not None:
             fleet.announce(progress.tell)
         result = _complete(directory, resources, fleet, progress, begun, only)
         _report(result, resources, fleet, progress)
         return result
+
+
+def _fleet(
+    stack: ExitStack, resources: Resources, files: Iterable[SourceFile], path: Path
+) -> Fleet | None:
+    if resources.in_process:
+        return None
+    return stack.enter_context(Fleet(resources, files, path))
 
 
 def _complete(
@@ -157,28 +161,27 @@ def _report(
 
 
 def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
-    with TrainerProcess(this.directory.path) as trainer:
-        this.watch.start_counting(this.ledger)
-        # Only now: RQ, redis and asyncio are slow to import, and meanwhile the workers start.
-        from bpefleet.producer.board import mirror  # noqa: PLC0415
-        from bpefleet.producer.count_there import count_there  # noqa: PLC0415
+    this.watch.start_counting(this.ledger)
+    # Only now: RQ, redis and asyncio are slow to import, and meanwhile the workers start.
+    from bpefleet.producer.board import mirror  # noqa: PLC0415
+    from bpefleet.producer.count_there import count_there  # noqa: PLC0415
 
-        stages = {"plan": begun.took()}
-        start = Stage()
-        with this.stop.on_signals():
-            try:
-                failed = count_there(this, fleet)
-            finally:  # from here on nobody else posts, of an error's end neither
-                if fleet.stays:
-                    this.watch.mirror = mirror(fleet.url)
-        this.ledger.settle()
-        missing = all_counted(this, failed)
-        stages["count"] = start.took() | {"worker_seconds": this.ledger.totals.seconds}
-        this.watch.start_merging(this.ledger)
-        # The trainer reads the counts from disk; two copies in memory serve nobody.
-        this.ledger.forget()
-        fleet.stop()
-        return trainer.train(_facts(this, stages, missing), this.watch)
+    stages = {"plan": begun.took()}
+    start = Stage()
+    with this.stop.on_signals():
+        try:
+            failed = count_there(this, fleet)
+        finally:  # from here on nobody else posts, of an error's end neither
+            if fleet.stays:
+                this.watch.mirror = mirror(fleet.url)
+    this.ledger.settle()
+    missing = all_counted(this, failed)
+    stages["count"] = start.took() | {"worker_seconds": this.ledger.totals.seconds}
+    this.watch.start_merging(this.ledger)
+    # The trainer reads the counts from disk; two copies in memory serve nobody.
+    this.ledger.forget()
+    fleet.stop()
+    return fleet.trainer.train(_facts(this, stages, missing), this.watch)
 
 
 def _in_process(this: Session, begun: Stage) -> dict[str, Any]:

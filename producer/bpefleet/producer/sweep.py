@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bpefleet.producer.watch import Watch
 
 SWEEP_SECONDS: Final = 2.0
+_PATIENCE: Final = 0.5
 _ENDED: Final = (b"finished", b"failed", b"stopped", b"canceled")
 _WORKER: Final = "rq:worker:"
 
@@ -73,7 +74,7 @@ class Sweep:
         self._redis = redis
         self._upkeep = upkeep
         self._watch = watch
-        self._next = 0.0
+        self._next = time.monotonic()
         self._idle_said = False
         self._strangers: set[str] = set()
         self._suspects: set[int] = set()
@@ -88,6 +89,11 @@ class Sweep:
     def due(self) -> bool:
         """Whether it is time for the next."""
         return time.monotonic() >= self._next
+
+    @property
+    def late(self) -> bool:
+        """Whether it can wait no longer for a quiet moment."""
+        return time.monotonic() >= self._next + _PATIENCE
 
     async def look(self, queued: Iterable[int]) -> Found:
         """Sweep once.

@@ -1,36 +1,25 @@
-"""The trainer: turns a run's counts into a tokenizer and writes its files.
-
-Runs as a process of its own, `python -m bpefleet.producer.trainer DIR`, so that running out of
-memory here costs the producer nothing. It starts early and waits on stdin for one line of JSON:
-what the manifest is to say of the stages so far. It answers on stdout with a line of JSON for each
-step: `{"unique": n}` when the counts are folded, `{"merges": n, "tokens": {...}}` again and again,
-and at the end `{"manifest": {...}}` or `{"error": [class, message, hint]}`.
-End of stdin before the line means that the producer is gone: it stops.
-"""
+"""Training: turns a run's counts into a tokenizer and writes its files."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
-from bpefleet.kernel import CountOverflow, Counts, KernelError, MergeTooLarge, merge
+from bpefleet.kernel import CountOverflow, MergeTooLarge, merge
 from bpefleet.producer.artifacts import write_artifacts
-from bpefleet.producer.directory import RunDirectory
 from bpefleet.producer.examples import Shown
-from bpefleet.producer.ledger import Ledger, Totals
-from bpefleet.producer.options import BYTES, Options
+from bpefleet.producer.options import BYTES
 from bpefleet.producer.stages import Stage
-from bpefleet.shared.errors import BpefleetError, ExhaustedError, TrainerError
-from bpefleet.shared.startup import collect_rarely
+from bpefleet.shared.errors import ExhaustedError, TrainerError
 from bpefleet.shared.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bpefleet.kernel import Counts
+    from bpefleet.producer.directory import RunDirectory
     from bpefleet.producer.examples import Picked
+    from bpefleet.producer.ledger import Totals
+    from bpefleet.producer.options import Options
     from bpefleet.producer.plan import Plan
 
     Progress = Callable[[int, Picked], object]
@@ -130,40 +119,3 @@ def _manifest(plan: Plan, totals: Totals, unique: int, made: int) -> dict[str, A
             "vocab_size": BYTES + made + len(plan.options.special_tokens),
         },
     }
-
-
-def main() -> None:
-    """Wait for the word to start, train, and answer."""
-    collect_rarely()
-    directory = RunDirectory.open(Path(sys.argv[1]))
-    line = sys.stdin.readline()
-    if not line:
-        return
-    facts = orjson.loads(line)
-    begun = Stage()
-    try:
-        ledger = Ledger(directory.counts, directory.plan.digest)
-        facts["stages"]["fold"] = begun.took()
-        _answer(unique=len(ledger.counts))
-        manifest = train_tokenizer(
-            directory,
-            ledger.counts,
-            ledger.totals,
-            facts,
-            lambda merges, tokens: _answer(merges=merges, tokens=tokens),
-        )
-    except BpefleetError as error:
-        _answer(error=[type(error).__name__, error.message, error.hint])
-    except (KernelError, MemoryError) as error:
-        _answer(error=["TrainerError", f"{type(error).__name__}: {error}", "the counts are kept"])
-    else:
-        _answer(manifest=manifest)
-
-
-def _answer(**fields: object) -> None:
-    sys.stdout.buffer.write(orjson.dumps(fields) + b"\n")
-    sys.stdout.buffer.flush()
-
-
-if __name__ == "__main__":
-    main()

@@ -196,7 +196,7 @@ class Watch:
 
     def _show(self, snapshot: Snapshot) -> Snapshot:
         self._now = replace(snapshot, updated=time.time())
-        data = orjson.dumps(self._now.to_json())
+        data = orjson.dumps(self._now)
         temporary = self._path.with_suffix(".json.new")
         with suppress(OSError):  # a full disk will be said where it matters
             with create(temporary) as file:

@@ -43,7 +43,7 @@ def event_fields(
 ) -> dict[str, int | str | bytes]:
     """The fields of the stream entry that tells of an end, signed."""
     outcome = COUNTED if isinstance(end, Counted) else FAILED
-    body = orjson.dumps(end.to_json())
+    body = orjson.dumps(end)
     return {
         "chunk": chunk,
         "attempt": attempt,

@@ -13,26 +13,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass, field
-from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
-
-import regex
 
 from bpefleet.shared.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-_LONGEST: Final = 10_000
-_MOST_UNROLLED: Final = 10_000
-"""Characters of a regex, and the product of its counts of repetition, at the most."""
-
-# In verbose mode, spaces and comments may lie even between the digits of a count.
-_COUNT: Final = regex.compile(r"\{((?:[\d,\s]|#.*\n)+)\}")
-_NOT_COUNTED: Final = regex.compile(r"#.*\n|\s")
-_RECURSION: Final = regex.compile(r"\(\?(?:R|[+-]?\d|&|P>)")
+    from collections.abc import Mapping, Sequence
 
 _CONTRACTION = r"'(?i:[sdmt]|ll|ve|re)"
 _CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
@@ -157,54 +146,15 @@ def resolve(name_or_regex: str) -> Pattern:
     """
     if known := PATTERNS.get(name_or_regex) or _BY_REGEX.get(name_or_regex):
         return known
-    if regex.fullmatch(r"[A-Za-z][\w.-]*|", name_or_regex):
+    if re.fullmatch(r"[A-Za-z][\w.-]*|", name_or_regex):
         raise UsageError(
             f"there is no pattern named {name_or_regex!r}",
             hint=f"name one of {', '.join(PATTERNS)}, or give a regex",
         )
-    _demand_bounded(name_or_regex)
-    try:
-        matches_empty = regex.compile(name_or_regex).fullmatch("", timeout=1) is not None
-    except (regex.error, RecursionError, TimeoutError) as error:
-        raise UsageError(
-            f"the pattern does not compile: {error}: {name_or_regex}",
-            hint="the syntax is that of the `regex` package",
-        ) from None
-    if matches_empty:
-        raise UsageError(
-            f"the pattern matches the empty text: {name_or_regex}",
-            hint="every alternative must take at least one character: `+` instead of `*`",
-        )
+    from bpefleet.shared.regexes import demand_usable  # noqa: PLC0415  slow to import
+
+    demand_usable(name_or_regex)
     return Pattern(CUSTOM, (name_or_regex,))
-
-
-def _demand_bounded(pattern: str) -> None:
-    """Refuse a regex that would take the memory of a machine to compile: `((a{999}){999}){999}`.
-
-    `regex` unrolls counted repetition. The product of all counts bounds what nesting can do, and
-    is far from the limit in any rule that splits text; counts within a set are counted too.
-    """
-    size = prod(_greatest(count) for count in _COUNT.findall(pattern))
-    if _RECURSION.search(_NOT_COUNTED.sub("", pattern)):
-        # `regex` recurses without end or time-out where that takes no text, as in `(?R)`.
-        raise UsageError(f"the pattern refers to itself: {pattern}", hint="write it without that")
-    if len(pattern) > _LONGEST or size > _MOST_UNROLLED:
-        raise UsageError(
-            f"the pattern is too large ({len(pattern)} characters, counts that multiply to {size})",
-            hint=f"at most {_LONGEST} characters, and {_MOST_UNROLLED} for the product of all "
-            "counts in braces",
-        )
-
-
-def _greatest(count: str) -> int:
-    numbers = _NOT_COUNTED.sub("", count).split(",")
-    return max(1, *(int(number[:9] or 1) for number in numbers))
-
-
-def split_special(special_tokens: Iterable[str]) -> regex.Pattern[str] | None:
-    """A regex that finds special tokens: leftmost, the longest of those at one place."""
-    ordered = sorted(special_tokens, key=lambda token: (-len(token), token))
-    return regex.compile("|".join(map(regex.escape, ordered))) if ordered else None
 
 
 def counting_digest(pattern: Pattern, special_tokens: Sequence[str], engine: str) -> bytes:

@@ -49,7 +49,7 @@ def make_request(action: str, chunks: tuple[int, ...], by: str) -> Request:
 
 def sign_request(signer: Signer, run: str, request: Request) -> bytes:
     """A request as it lies in Redis."""
-    body = orjson.dumps(request.to_json())
+    body = orjson.dumps(request)
     return signer.sign(_CONTEXT, run.encode(), body) + b"\n" + body
 
 

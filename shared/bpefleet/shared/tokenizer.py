@@ -16,7 +16,7 @@ import orjson
 from bpefleet.shared.boundaries import boundaries
 from bpefleet.shared.bytelevel import spell, unspell
 from bpefleet.shared.errors import OutputError, UsageError
-from bpefleet.shared.patterns import Pattern, resolve, split_special
+from bpefleet.shared.patterns import Pattern, resolve
 
 if TYPE_CHECKING:
     import os
@@ -209,6 +209,8 @@ class Tokenizer:
 
     @cached_property
     def _special(self) -> Any:
+        from bpefleet.shared.regexes import split_special  # noqa: PLC0415  slow to import
+
         return split_special(self.special_tokens)
 
 

@@ -9,28 +9,18 @@ knowing this package: `OSError` (with the file's name), `SegmentEndError`, `Segm
 from __future__ import annotations
 
 import time
-from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
-
-import regex
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from bpefleet.kernel._kernel import UNICODE_VERSION, Counts, InvalidUtf8
-from bpefleet.kernel.blocks import blocks, read
+from bpefleet.kernel.blocks import blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from bpefleet.kernel.blocks import Segment
 
 T = TypeVar("T")
-
-_PATIENCE: Final = 20.0
-_SLOWEST: Final = 50_000
-"""Seconds, and characters a second beside, that a regex may take for a stretch of text. The slowest
-rule seen in use does millions.
-"""
-_REPLACEMENT: Final = "\ufffd"
 
 
 class SegmentTimeError(TimeoutError):
@@ -60,7 +50,11 @@ class Tally:
 
 def engine(native: str | None) -> str:
     """What decides where text is split, beside the rule itself: the scanner and its Unicode."""
-    return f"kernel unicode {UNICODE_VERSION}" if native else f"regex {regex.__version__}"
+    if native:
+        return f"kernel unicode {UNICODE_VERSION}"
+    import regex  # noqa: PLC0415  slow to import
+
+    return f"regex {regex.__version__}"
 
 
 def count_segments(
@@ -88,11 +82,13 @@ def count_segments(
         SegmentTimeError: A regex takes too long: it backtracks without end.
     """
     counts = Counts()
-    count = (
-        _Native(native, special_tokens, errors)
-        if native
-        else _Regex(splits, special_tokens, errors)
-    )
+    count: Callable[[Segment, Counts, ReadClock], tuple[int, int]]
+    if native:
+        count = _Native(native, special_tokens, errors)
+    else:
+        from bpefleet.kernel.regexes import RegexCounter  # noqa: PLC0415  slow to import
+
+        count = RegexCounter(splits, special_tokens, errors)
     bytes_read = replaced = unmatched = 0
     clock = ReadClock()
     for segment in segments:
@@ -144,82 +140,10 @@ class _Native:
                     block, self._pattern, self._special_tokens, errors=self._errors
                 )
             except InvalidUtf8 as error:
-                raise _text_error(segment, offset + error.offset) from None
+                raise text_error(segment, offset + error.offset) from None
         return replaced, 0
 
 
-def _text_error(segment: Segment, offset: int) -> SegmentTextError:
+def text_error(segment: Segment, offset: int) -> SegmentTextError:
+    """The error of a segment whose bytes are not UTF-8 from an offset in it on."""
     return SegmentTextError(f"{segment.path} is not UTF-8 at byte {segment.start + offset}")
-
-
-class _Regex:
-    """Counts by the `regex` package, for rules that have no native scanner."""
-
-    def __init__(self, splits: Sequence[str], special_tokens: Sequence[str], errors: str) -> None:
-        self._splits = [regex.compile(split) for split in splits]
-        longest_first = sorted(special_tokens, key=len, reverse=True)
-        either = "|".join(map(regex.escape, longest_first))
-        self._special = regex.compile(either) if either else None
-        self._errors = errors
-
-    def __call__(self, segment: Segment, counts: Counts, clock: ReadClock) -> tuple[int, int]:
-        """Add the pre-tokens of a segment to `counts`; replaced sequences, unmatched bytes."""
-        (data,) = clock.each(map(read, (segment,)))
-        try:
-            text = data.decode("utf-8", self._errors)
-        except UnicodeDecodeError as error:
-            raise _text_error(segment, error.start) from None
-        replaced = 0
-        if self._errors != "strict":
-            # U+FFFD that the text itself holds always decodes to itself.
-            replaced = text.count(_REPLACEMENT) - data.count(_REPLACEMENT.encode())
-        found: Counter[str] = Counter()
-        unmatched = 0
-        try:
-            for piece, matched in self._pieces(text):
-                # Isolating splits keep what lies between their matches; a single regex drops it,
-                # as `findall` and tiktoken do.
-                if matched or len(self._splits) > 1:
-                    found[piece] += 1
-                else:
-                    unmatched += len(piece.encode())
-        except TimeoutError:
-            regexes = " then ".join(split.pattern for split in self._splits)
-            raise SegmentTimeError(
-                f"the pattern {regexes} takes too long on {segment.path}, bytes "
-                f"{segment.start} to {segment.end}"
-            ) from None
-        counts.add_all(found)
-        return replaced, unmatched
-
-    def _pieces(self, text: str) -> Iterator[tuple[str, bool]]:
-        """All pieces of `text`, each with whether any split matched it."""
-        for part in self._between_special(text):
-            pieces: Iterable[tuple[str, bool]] = ((part, False),)
-            for split in self._splits:
-                pieces = _cut(split, pieces)
-            yield from pieces
-
-    def _between_special(self, text: str) -> Iterator[str]:
-        at = 0
-        for match in self._special.finditer(text) if self._special else ():
-            yield text[at : match.start()]
-            at = match.end()
-        yield text[at:]
-
-
-def _cut(
-    split: regex.Pattern[str], pieces: Iterable[tuple[str, bool]]
-) -> Iterator[tuple[str, bool]]:
-    """Isolate the matches of `split` in each piece; what lies between keeps its mark."""
-    for text, matched in pieces:
-        at = 0
-        for match in split.finditer(text, timeout=_PATIENCE + len(text) / _SLOWEST):
-            start, end = match.span()
-            if at < start:
-                yield text[at:start], matched
-            if start < end:
-                yield text[start:end], True
-            at = end
-        if at < len(text):
-            yield text[at:], matched
