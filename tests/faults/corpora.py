@@ -72,6 +72,7 @@ def _task(folder: Path, text: str, *options: str) -> Task:
     folder.mkdir(parents=True, exist_ok=True)
     path, out = folder / "corpus.txt", folder / "undisturbed"
     path.write_text(text, encoding="utf-8")
+    options = (*options, "--no-report")  # it takes a second, and nothing here asks for one
     result = bpefleet("train", path, *options, "-o", out, "--workers", 0)
     assert result.returncode == 0, result.stderr
     return Task(path, options, artifacts(out))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import orjson
 import pytest
 
-from bpefleet.kernel import Counts, PayloadError, segments
+from bpefleet.kernel import Counts, PayloadError, regexes
 from bpefleet.producer.api import train
 from bpefleet.producer.ledger import FOLDED, Ledger
 from bpefleet.shared import keys
@@ -325,7 +325,7 @@ def test_a_regex_bomb_ends_the_command_with_its_remedy(corpus: Path, tmp_path: P
 def test_a_regex_that_backtracks_without_end_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str
 ) -> None:
-    monkeypatch.setattr(segments, "_PATIENCE", 0.3)
+    monkeypatch.setattr(regexes, "_PATIENCE", 0.3)
     path = tmp_path / "text.txt"
     path.write_text("a" * 200)
     start = time.monotonic()
