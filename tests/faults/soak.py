@@ -65,6 +65,7 @@ class Soak:
     def run(self) -> None:
         """One run, from its start to its artifacts."""
         out = self._folder / f"run-{self.runs}"
+        self._waiting = None  # for a run that is over
         command = self._launch(*self._task.train(out), "--redis", self._server.url)
         next_kill = 0.0
         while True:
@@ -107,8 +108,8 @@ class Soak:
         if not self._kill(kind, command):
             return
         self.kills[kind] += 1
-        if self._waiting is None:
-            self._waiting = (kind, now, counted(out))
+        if self._waiting is None and (folded := counted(out)) < CHUNKS:
+            self._waiting = (kind, now, folded)
 
     def _kill(self, kind: str, command: Command) -> bool:
         number = self._drawn.randrange(POOLS)
