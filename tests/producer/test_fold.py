@@ -6,94 +6,26 @@ The server is real; the test plays the worker, so that it can misbehave.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import orjson
 import pytest
-from blockbuster import blockbuster_ctx
 
-from bpefleet.kernel import Counts
-from bpefleet.producer.attempts import Journal, read_attempts
+from bpefleet.producer.attempts import read_attempts
 from bpefleet.producer.chunks import RETRIES
-from bpefleet.producer.directory import RunDirectory
-from bpefleet.producer.enqueue import Enqueuer
-from bpefleet.producer.fold import Aggregator
 from bpefleet.producer.ledger import Ledger
-from bpefleet.producer.options import Options, Resources
-from bpefleet.producer.plan import Plan
-from bpefleet.producer.progress import Progress
-from bpefleet.producer.session import Session
-from bpefleet.producer.sources import SourceFile
-from bpefleet.producer.stop import Stop
-from bpefleet.producer.watch import Watch
-from bpefleet.shared.connect import connect, connect_async
-from bpefleet.shared.keys import QUEUE, events_key, job_id, payload_key, run_and_chunk
-from bpefleet.shared.messages import Counted, Failed, Segment
+from bpefleet.shared.keys import QUEUE, events_key
+from bpefleet.shared.messages import Failed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from redis.asyncio import Redis
-
-CHUNKS = 12
-SIZE = 20
-Deliver = Callable[["Desk", int], Awaitable[None]]
+    from bpefleet.producer.fold import Aggregator
+    from bpefleet.producer.plan import Plan
 
 
-class Desk:
-    """What a worker can do to a run: publish counts, and announce ends."""
-
-    def __init__(self, redis: Redis, plan: Plan) -> None:
-        self.redis = redis
-        self.plan = plan
-        self.attempts: dict[int, int] = {}
-
-    async def publish(self, chunk: int) -> Counted:
-        counts = Counts()
-        counts.add(b"the", chunk + 1)
-        counts.add(f"word{chunk}".encode(), 1)
-        payload = counts.encode(bytes.fromhex(self.plan.digest))
-        key = payload_key(self.plan.run, chunk, random.randbytes(4).hex())
-        await self.redis.set(key, payload)
-        digest = hashlib.sha256(payload).hexdigest()
-        return Counted(
-            key, digest, len(payload), SIZE, counts.pretokens, 2, 0, 0, 0.1, 1, "w", 0.0, 0.1
-        )
-
-    async def attempt(self, chunk: int) -> str:
-        """Which attempt at a chunk is under way."""
-        found: Any = await self.redis.hget(f"rq:job:{job_id(self.plan.run, chunk)}", "enqueued_at")
-        return str((found or b"").decode())
-
-    async def announce(
-        self, chunk: int, outcome: str, body: Counted | Failed, attempt: str | None = None
-    ) -> None:
-        event = {
-            "chunk": chunk,
-            "attempt": await self.attempt(chunk) if attempt is None else attempt,
-            "outcome": outcome,
-            "body": orjson.dumps(body.to_json()),
-        }
-        await self.redis.xadd(events_key(self.plan.run), event)  # type: ignore[arg-type]
-
-    async def deliver(self, chunk: int) -> None:
-        await self.announce(chunk, "counted", await self.publish(chunk))
-
-    async def jobs(self, at_once: int = 100) -> AsyncIterator[int]:
-        """Take jobs off the queue, in an order of its own."""
-        while True:
-            found: Any = await self.redis.lpop(f"rq:queue:{QUEUE}", at_once) or []
-            random.shuffle(found)
-            for name in found:
-                place = run_and_chunk(name.decode())
-                assert place is not None
-                yield place[1]
-            await asyncio.sleep(0.005)
+from tests.producer.desk import CHUNKS, Deliver, Desk, aggregating, end, make_plan
 
 
 @pytest.fixture(autouse=True)
@@ -103,45 +35,7 @@ def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def plan(tmp_path: Path) -> Plan:
-    file = SourceFile(str(tmp_path / "text"), SIZE * CHUNKS, 0)
-    chunks = [(Segment(file.path, SIZE * i, SIZE * (i + 1)),) for i in range(CHUNKS)]
-    return Plan.make(Options(vocab_size=300), [file], chunks)
-
-
-@asynccontextmanager
-async def aggregating(
-    plan: Plan, ledger: Ledger, url: str, folder: Path
-) -> AsyncIterator[tuple[Aggregator, asyncio.Task[None], Desk]]:
-    connection = connect(url)
-    directory, journal = RunDirectory(folder, plan), Journal(folder)
-    async with connect_async(url) as redis:
-        session = Session(
-            directory=directory,
-            resources=Resources(),
-            ledger=ledger,
-            journal=journal,
-            watch=Watch(directory, Progress(show=False)),
-            stop=Stop(folder, print),
-            todo=sorted(set(range(CHUNKS)) - ledger.chunks),
-        )
-        aggregator = Aggregator(
-            session, redis=redis, enqueuer=Enqueuer(connection, plan), upkeep=lambda: None
-        )
-        with blockbuster_ctx():
-            task = asyncio.create_task(aggregator.run())
-            try:
-                yield aggregator, task, Desk(redis, plan)
-            finally:
-                await end(task)
-    connection.close()
-    journal.close()
-
-
-async def end(task: asyncio.Task[None]) -> None:
-    """Cancel until it is so: before Python 3.12, `asyncio.wait_for` in redis-py may lose one."""
-    while not task.done():
-        task.cancel()
-        await asyncio.wait([task], timeout=0.1)
+    return make_plan(tmp_path)
 
 
 async def serve(plan: Plan, ledger: Ledger, url: str, deliver: Deliver, folder: Path) -> Aggregator:
@@ -201,73 +95,6 @@ def test_the_window_of_queued_jobs_is_bounded(plan: Plan, tmp_path: Path, redis_
             assert await desk.redis.llen(f"rq:queue:{QUEUE}") == 4
 
     asyncio.run(watch())
-
-
-def test_a_stop_at_once_needs_no_cancellation(plan: Plan, tmp_path: Path, redis_url: str) -> None:
-    async def interrupt() -> int:
-        async with aggregating(plan, Ledger(tmp_path, plan.digest), redis_url, tmp_path) as (
-            aggregator,
-            task,
-            desk,
-        ):
-            await asyncio.sleep(0.3)
-            aggregator._session.stop.now = True
-            async with asyncio.timeout(10):
-                await asyncio.wait([task])
-            assert task.cancelled()
-            return await desk.redis.llen(f"rq:queue:{QUEUE}")
-
-    assert asyncio.run(interrupt()) == 0
-
-
-def test_a_stop_waits_for_what_a_worker_has_taken(
-    plan: Plan, tmp_path: Path, redis_url: str
-) -> None:
-    """Its job says "queued" until its work-horse is up: the queue is what tells."""
-
-    async def stop() -> set[int]:
-        ledger = Ledger(tmp_path, plan.digest)
-        async with aggregating(plan, ledger, redis_url, tmp_path) as (aggregator, task, desk):
-            async with asyncio.timeout(10):
-                taken = await anext(desk.jobs(1))
-                aggregator._session.stop.request()
-                while aggregator.chunks.queued != {taken}:  # noqa: ASYNC110  nobody tells
-                    await asyncio.sleep(0.01)
-                assert not await desk.redis.llen(f"rq:queue:{QUEUE}")
-                assert await desk.attempt(taken)
-                await asyncio.sleep(0.5)
-                assert not task.done()
-                await desk.deliver(taken)
-                await task
-            await asyncio.to_thread(ledger.catch_up)
-            left = [key async for key in desk.redis.scan_iter("bpefleet:payload:*")]
-            assert (ledger.chunks, left) == ({taken}, [])
-        return ledger.chunks
-
-    assert len(asyncio.run(stop())) == 1
-
-
-def test_a_stop_takes_back_what_was_queued_again_meanwhile(
-    plan: Plan, tmp_path: Path, redis_url: str
-) -> None:
-    """A worker that died between taking and beginning a job, and no other to take it."""
-
-    async def stop() -> None:
-        async with aggregating(plan, Ledger(tmp_path, plan.digest), redis_url, tmp_path) as (
-            aggregator,
-            task,
-            desk,
-        ):
-            async with asyncio.timeout(10):
-                taken = await anext(desk.jobs(1))
-                aggregator._session.stop.request()
-                while aggregator.chunks.queued != {taken}:  # noqa: ASYNC110  nobody tells
-                    await asyncio.sleep(0.01)
-                await desk.redis.rpush(f"rq:queue:{QUEUE}", job_id(plan.run, taken))
-                await task
-            assert not await desk.redis.llen(f"rq:queue:{QUEUE}")
-
-    asyncio.run(stop())
 
 
 @pytest.mark.parametrize("harm", ["damage", "truncate", "expire", "swap"])

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SWEEP_SECONDS: Final = 2.0
 _PATIENCE: Final = 0.5
+"""Seconds that a sweep waits for a quiet moment."""
 _ENDED: Final = (b"finished", b"failed", b"stopped", b"canceled")
 _WORKER: Final = "rq:worker:"
 

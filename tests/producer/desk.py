@@ -1,0 +1,134 @@
+"""An aggregator on a real server, and a desk at which a test plays its worker."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from blockbuster import blockbuster_ctx
+
+from bpefleet.kernel import Counts
+from bpefleet.producer.attempts import Journal
+from bpefleet.producer.directory import RunDirectory
+from bpefleet.producer.enqueue import Enqueuer
+from bpefleet.producer.fold import Aggregator
+from bpefleet.producer.options import Options, Resources
+from bpefleet.producer.plan import Plan
+from bpefleet.producer.progress import Progress
+from bpefleet.producer.session import Session
+from bpefleet.producer.sources import SourceFile
+from bpefleet.producer.stop import Stop
+from bpefleet.producer.watch import Watch
+from bpefleet.shared.connect import connect, connect_async
+from bpefleet.shared.keys import QUEUE, events_key, job_id, payload_key, run_and_chunk
+from bpefleet.shared.messages import Counted, Failed, Segment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from redis.asyncio import Redis
+
+    from bpefleet.producer.ledger import Ledger
+
+CHUNKS = 12
+SIZE = 20
+Deliver = Callable[["Desk", int], Awaitable[None]]
+
+
+class Desk:
+    """What a worker can do to a run: publish counts, and announce ends."""
+
+    def __init__(self, redis: Redis, plan: Plan) -> None:
+        self.redis = redis
+        self.plan = plan
+        self.attempts: dict[int, int] = {}
+
+    async def publish(self, chunk: int) -> Counted:
+        counts = Counts()
+        counts.add(b"the", chunk + 1)
+        counts.add(f"word{chunk}".encode(), 1)
+        payload = counts.encode(bytes.fromhex(self.plan.digest))
+        key = payload_key(self.plan.run, chunk, random.randbytes(4).hex())
+        await self.redis.set(key, payload)
+        digest = hashlib.sha256(payload).hexdigest()
+        return Counted(
+            key, digest, len(payload), SIZE, counts.pretokens, 2, 0, 0, 0.1, 1, "w", 0.0, 0.1
+        )
+
+    async def attempt(self, chunk: int) -> str:
+        """Which attempt at a chunk is under way."""
+        found: Any = await self.redis.hget(f"rq:job:{job_id(self.plan.run, chunk)}", "enqueued_at")
+        return str((found or b"").decode())
+
+    async def announce(
+        self, chunk: int, outcome: str, body: Counted | Failed, attempt: str | None = None
+    ) -> None:
+        event = {
+            "chunk": chunk,
+            "attempt": await self.attempt(chunk) if attempt is None else attempt,
+            "outcome": outcome,
+            "body": orjson.dumps(body.to_json()),
+        }
+        await self.redis.xadd(events_key(self.plan.run), event)  # type: ignore[arg-type]
+
+    async def deliver(self, chunk: int) -> None:
+        await self.announce(chunk, "counted", await self.publish(chunk))
+
+    async def jobs(self, at_once: int = 100) -> AsyncIterator[int]:
+        """Take jobs off the queue, in an order of its own."""
+        while True:
+            found: Any = await self.redis.lpop(f"rq:queue:{QUEUE}", at_once) or []
+            random.shuffle(found)
+            for name in found:
+                place = run_and_chunk(name.decode())
+                assert place is not None
+                yield place[1]
+            await asyncio.sleep(0.005)
+
+
+def make_plan(folder: Path) -> Plan:
+    """A run of `CHUNKS` chunks, of a text that nobody reads."""
+    file = SourceFile(str(folder / "text"), SIZE * CHUNKS, 0)
+    chunks = [(Segment(file.path, SIZE * i, SIZE * (i + 1)),) for i in range(CHUNKS)]
+    return Plan.make(Options(vocab_size=300), [file], chunks)
+
+
+@asynccontextmanager
+async def aggregating(
+    plan: Plan, ledger: Ledger, url: str, folder: Path
+) -> AsyncIterator[tuple[Aggregator, asyncio.Task[None], Desk]]:
+    connection = connect(url)
+    directory, journal = RunDirectory(folder, plan), Journal(folder)
+    async with connect_async(url) as redis:
+        session = Session(
+            directory=directory,
+            resources=Resources(),
+            ledger=ledger,
+            journal=journal,
+            watch=Watch(directory, Progress(show=False)),
+            stop=Stop(folder, print),
+            todo=sorted(set(range(CHUNKS)) - ledger.chunks),
+        )
+        aggregator = Aggregator(
+            session, redis=redis, enqueuer=Enqueuer(connection, plan), upkeep=lambda: None
+        )
+        with blockbuster_ctx():
+            task = asyncio.create_task(aggregator.run())
+            try:
+                yield aggregator, task, Desk(redis, plan)
+            finally:
+                await end(task)
+    connection.close()
+    journal.close()
+
+
+async def end(task: asyncio.Task[None]) -> None:
+    """Cancel until it is so: before Python 3.12, `asyncio.wait_for` in redis-py may lose one."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait([task], timeout=0.1)
