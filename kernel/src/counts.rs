@@ -147,31 +147,7 @@ impl Counts {
 
     /// All pre-tokens with their counts, sorted by bytes.
     fn items<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let table = &self.table;
-        let sorted = guarded(|| {
-            Ok(py.detach(|| {
-                let mut sorted: Vec<_> = table.iter().collect();
-                sorted.sort_unstable();
-                sorted
-            }))
-        })?;
-        PyList::new(
-            py,
-            sorted
-                .into_iter()
-                .map(|(pretoken, count)| (PyBytes::new(py, pretoken), count)),
-        )
-    }
-
-    /// Add all counts of another object.
-    ///
-    /// Raises:
-    ///     CountOverflow: The counts would not fit; nothing is added then.
-    ///     RuntimeError: `other` is this object.
-    fn fold(&mut self, py: Python<'_>, other: &Self) -> PyResult<()> {
-        let table = &mut self.table;
-        let other = &other.table;
-        guarded(|| py.detach(|| table.fold(other)).map_err(from_overflow))
+        sorted_items(py, || self.table.iter())
     }
 
     /// The counts as a payload, bound to a digest of 32 bytes.
@@ -187,7 +163,7 @@ impl Counts {
         Ok(PyBytes::new(py, &payload))
     }
 
-    /// Add the counts of a payload: all of them, or none when an exception is raised.
+    /// Check a payload to its end: what passes can be folded.
     ///
     /// Args:
     ///     payload: What `encode` gave; any buffer.
@@ -195,44 +171,6 @@ impl Counts {
     ///     max_bytes: A larger payload is refused. No limit, like the following, where it is None.
     ///     max_entries: One with more different pre-tokens is refused.
     ///     max_pretoken: One with a pre-token of more bytes is refused, if these are more than 15.
-    ///
-    /// Returns:
-    ///     Its pre-tokens, and how many of them differ.
-    ///
-    /// Raises:
-    ///     PayloadError: It is damaged, too large, or of another version or digest.
-    ///     CountOverflow: The counts would not fit.
-    ///     ValueError: The digest has another length.
-    #[pyo3(signature = (payload, digest, *, max_bytes = None, max_entries = None, max_pretoken = None))]
-    fn fold_payload(
-        &mut self,
-        py: Python<'_>,
-        payload: Bytes<'_>,
-        digest: &[u8],
-        max_bytes: Option<u64>,
-        max_entries: Option<u64>,
-        max_pretoken: Option<u64>,
-    ) -> PyResult<(u64, u64)> {
-        let digest = digest_of(digest)?;
-        let limits = limits(max_bytes, max_entries, max_pretoken);
-        let table = &mut self.table;
-        let payload = payload.as_ref();
-        guarded(|| {
-            let info = py
-                .detach(|| payload::fold(payload, &digest, &limits, table))
-                .map_err(|error| from_payload(&error))?;
-            Ok((info.pretokens, info.unique()))
-        })
-    }
-
-    /// Check a payload to its end, as `fold_payload` does before it folds, and fold nothing.
-    ///
-    /// Args:
-    ///     payload: What `encode` gave; any buffer.
-    ///     digest: The digest it must be bound to, 32 bytes.
-    ///     max_bytes: Like the following, as for `fold_payload`.
-    ///     max_entries: Likewise.
-    ///     max_pretoken: Likewise.
     ///
     /// Raises:
     ///     PayloadError: It is damaged, too large, or of another version or digest.
@@ -301,9 +239,38 @@ impl PayloadInfo {
     fn raw_size(&self) -> u64 {
         self.0.raw_size
     }
+
+    /// The least hashes (64 bits) of its pre-tokens, ascending, `SAMPLE` at most: from those of
+    /// several payloads one can tell about how many different pre-tokens they hold together.
+    #[getter]
+    fn least_hashes(&self) -> Vec<u64> {
+        self.0.least_hashes.clone()
+    }
 }
 
-fn digest_of(bytes: &[u8]) -> PyResult<Digest> {
+/// What `words` gives, sorted by bytes.
+pub(crate) fn sorted_items<'py, 'w, W>(
+    py: Python<'py>,
+    words: impl Fn() -> W + Sync,
+) -> PyResult<Bound<'py, PyList>>
+where
+    W: Iterator<Item = (&'w [u8], u64)>,
+{
+    let sorted = guarded(|| {
+        Ok(py.detach(|| {
+            let mut sorted: Vec<_> = words().collect();
+            sorted.sort_unstable();
+            sorted
+        }))
+    })?;
+    let items = sorted.into_iter();
+    PyList::new(
+        py,
+        items.map(|(pretoken, count)| (PyBytes::new(py, pretoken), count)),
+    )
+}
+
+pub(crate) fn digest_of(bytes: &[u8]) -> PyResult<Digest> {
     bytes.try_into().map_err(|_| {
         let expected = payload::DIGEST_BYTES;
         PyValueError::new_err(format!(

@@ -14,7 +14,7 @@ create_exception!(
     bpefleet.kernel,
     KernelError,
     PyException,
-    "The base of the kernel's exceptions."
+    "The base of the kernel's exceptions; `index` says with which of several payloads it came."
 );
 create_exception!(
     bpefleet.kernel,

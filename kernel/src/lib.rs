@@ -17,6 +17,7 @@
 mod bytes;
 mod counts;
 mod errors;
+mod folded;
 mod merge;
 mod ticker;
 
@@ -36,6 +37,8 @@ mod _kernel {
         CountOverflow, InvalidUtf8, KernelError, KernelPanic, MergeTooLarge, PayloadError,
     };
     #[pymodule_export]
+    use crate::folded::FoldedCounts;
+    #[pymodule_export]
     use crate::merge::merge;
 
     #[pymodule_init]
@@ -52,7 +55,9 @@ mod _kernel {
         )?;
         module.add("UNICODE_VERSION", scan::UNICODE_VERSION)?;
         module.add("FORMAT_VERSION", payload::FORMAT_VERSION)?;
-        // Told by instances; here so that the class has it.
-        py.get_type::<InvalidUtf8>().setattr("offset", 0)
+        module.add("SAMPLE", payload::SAMPLE)?;
+        // Told by instances; here so that the classes have them.
+        py.get_type::<InvalidUtf8>().setattr("offset", 0)?;
+        py.get_type::<KernelError>().setattr("index", 0)
     }
 }

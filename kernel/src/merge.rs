@@ -1,13 +1,51 @@
 //! `merge`: the merge loop as a Python function.
 
+use std::ops::ControlFlow;
+
 use bpefleet_core::merge::{Arena, Merge, MergeError, Options, TieBreak};
+use bpefleet_core::payload::Folded;
 use bpefleet_core::table::CountTable;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::counts::Counts;
 use crate::errors::{guarded, CountOverflow, KernelError, KernelPanic, MergeTooLarge};
+use crate::folded::FoldedCounts;
 use crate::ticker::Ticker;
+
+/// Counts in either form.
+#[derive(FromPyObject)]
+pub(crate) enum Source<'py> {
+    Counted(Bound<'py, Counts>),
+    Folded(Bound<'py, FoldedCounts>),
+}
+
+impl Source<'_> {
+    fn arena(
+        &self,
+        py: Python<'_>,
+        tick: &mut (dyn FnMut(&[Merge]) -> ControlFlow<()> + Send),
+    ) -> PyResult<Result<Arena, MergeError>> {
+        Ok(match self {
+            Self::Counted(counts) => {
+                let table = &counts.try_borrow()?.table;
+                py.detach(|| Arena::build(table.iter(), tick))
+            }
+            Self::Folded(counts) => {
+                let folded = &counts.try_borrow()?.folded;
+                py.detach(|| Arena::build(folded.iter(), tick))
+            }
+        })
+    }
+
+    fn clear(&self) -> PyResult<()> {
+        match self {
+            Self::Counted(counts) => counts.try_borrow_mut()?.table = CountTable::new(),
+            Self::Folded(counts) => counts.try_borrow_mut()?.folded = Folded::default(),
+        }
+        Ok(())
+    }
+}
 
 /// Merge the most frequent pair of neighbouring tokens, again and again.
 ///
@@ -15,7 +53,7 @@ use crate::ticker::Ticker;
 /// pair is left, or none that occurs often enough. The GIL is released meanwhile.
 ///
 /// Args:
-///     counts: The pre-tokens.
+///     counts: The pre-tokens: `Counts` or `FoldedCounts`.
 ///     merges: How many to make at most.
 ///     tie_break: Which of several most frequent pairs wins, a name in `TIE_BREAKS`.
 ///     min_frequency: Pairs that occur less often are not merged.
@@ -36,7 +74,8 @@ use crate::ticker::Ticker;
 #[pyo3(signature = (counts, merges, *, tie_break = "lexmax", min_frequency = 0, max_token_length = None, progress = None, consume = false))]
 #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn merge(
-    counts: &Bound<'_, Counts>,
+    py: Python<'_>,
+    counts: Source<'_>,
     merges: usize,
     tie_break: &str,
     min_frequency: u64,
@@ -52,7 +91,6 @@ pub(crate) fn merge(
         min_frequency,
         max_token_length,
     };
-    let py = counts.py();
     let mut ticker = Ticker::new(progress);
     let mut told = 0;
     let mut tick = |made: &[Merge]| {
@@ -63,12 +101,9 @@ pub(crate) fn merge(
         })
     };
     let outcome = guarded(|| {
-        let arena = {
-            let table = &counts.try_borrow()?.table;
-            py.detach(|| Arena::build(table.iter(), &mut tick))
-        };
+        let arena = counts.arena(py, &mut tick)?;
         if consume && arena.is_ok() {
-            counts.try_borrow_mut()?.table = CountTable::new();
+            counts.clear()?;
         }
         Ok(py.detach(|| arena?.merge(&options, &mut tick)))
     })?;

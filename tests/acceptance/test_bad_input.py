@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from bpefleet.producer.directory import COUNTS
 from bpefleet.shared.errors import ExitCode
 from bpefleet.shared.tokenizer import MANIFEST
 from tests.command import bpefleet
@@ -169,13 +170,15 @@ def test_fewer_merges_can_be_accepted(folder: Path) -> None:
 
 def test_a_full_disk_loses_nothing(folder: Path) -> None:
     """A limit on file sizes fails writes in the middle, as a full disk does."""
+    # The counts of the first chunks fit, those of the others do not.
     (folder / "large.txt").write_text(
-        " ".join("".join(letters) for letters in product("abcdefgh", repeat=5))
+        "the same " * 10_000
+        + " ".join("".join(letters) for letters in product("abcdefgh", repeat=5))
     )
     out = folder / "out"
 
     def limited() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
 
     result = bpefleet(
         "train", folder / "large.txt", "--vocab-size", 400, "-o", out, "--workers", 1,
@@ -185,6 +188,7 @@ def test_a_full_disk_loses_nothing(folder: Path) -> None:
     assert "cannot be written" in result.stderr
     assert f"bpefleet resume {out}" in result.stderr
     assert not (out / MANIFEST).exists()
+    assert list((out / COUNTS).iterdir())
     assert bpefleet("resume", out, "--workers", 0).returncode == 0
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bpefleet.kernel import PATTERNS as NATIVE
 from bpefleet.kernel import TIE_BREAKS as RULES
-from bpefleet.kernel import Counts, merge
+from bpefleet.kernel import Counts, FoldedCounts, merge
 from tests import naive, oracles
 from tests.exactness.cases import TEXTS, TIE_BREAKS, bounded, counts, label
 from tests.patterns import PATTERNS
@@ -167,25 +167,25 @@ def test_any_cut_at_special_tokens_in_any_order_folds_to_the_whole(
     cuts = sorted(order.sample(range(len(chunks)), order.randint(0, len(chunks))))
     groups = [chunks[start:end] for start, end in zip([0, *cuts], [*cuts, None], strict=True)]
     order.shuffle(groups)
-    direct, by_payload = Counts(), Counts()
+    payloads = []
     for group in groups:
         part = Counts()
         part.count(ENDOFTEXT.join(group).encode(), pattern, [ENDOFTEXT])
-        by_payload.fold_payload(part.encode(DIGEST), DIGEST)
-        direct.fold(part)
+        payloads.append(part.encode(DIGEST))
+    folded = FoldedCounts(payloads, DIGEST)
     expected = counted(text, pattern, [ENDOFTEXT])
-    assert dict(direct.items()) == dict(by_payload.items()) == expected
-    assert merge(direct, 50) == merge(by_payload, 50) == merge(table_of(expected), 50)
+    assert dict(folded.items()) == expected
+    assert folded.payload == table_of(expected).encode(DIGEST)
+    assert merge(folded, 50) == merge(table_of(expected), 50)
 
 
 @bounded
 @given(parts=st.lists(tables, max_size=5))
 def test_folding_adds(parts: list[dict[bytes, int]]) -> None:
     total: Counter[bytes] = Counter()
-    folded = Counts()
     for part in parts:
         total.update(part)
-        folded.fold(table_of(part))
+    folded = FoldedCounts([table_of(part).encode(DIGEST) for part in parts], DIGEST)
     assert dict(folded.items()) == total
     assert folded.pretokens == sum(total.values())
     assert len(folded) == len(total)

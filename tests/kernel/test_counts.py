@@ -165,19 +165,4 @@ def test_no_count_wraps() -> None:
         counts.add_all({"a": 1})
     with pytest.raises(CountOverflow):
         counts.count(b"a", "gpt2")
-    other = Counts()
-    other.add(b"c")
-    with pytest.raises(CountOverflow):
-        counts.fold(other)
     assert counts.items() == [(b"a", MOST)]
-
-
-def test_fold() -> None:
-    counts, other = Counts(), Counts()
-    counts.count(b"a b", "gpt2")
-    other.count(b"a c", "gpt2")
-    counts.fold(other)
-    assert dict(counts.items()) == {b"a": 2, b" b": 1, b" c": 1}
-    assert dict(other.items()) == {b"a": 1, b" c": 1}
-    with pytest.raises(RuntimeError):
-        counts.fold(counts)

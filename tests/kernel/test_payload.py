@@ -6,7 +6,15 @@ import random
 
 import pytest
 
-from bpefleet.kernel import FORMAT_VERSION, CountOverflow, Counts, KernelError, PayloadError
+from bpefleet.kernel import (
+    FORMAT_VERSION,
+    CountOverflow,
+    Counts,
+    FoldedCounts,
+    KernelError,
+    PayloadError,
+    merge,
+)
 
 DIGEST = bytes(range(32))
 
@@ -22,29 +30,45 @@ def some_counts(seed: int, entries: int = 200) -> Counts:
 def test_round_trip() -> None:
     counts = some_counts(1)
     payload = counts.encode(DIGEST)
-    back = Counts()
-    assert back.fold_payload(payload, DIGEST) == (counts.pretokens, len(counts))
+    back = FoldedCounts([payload], DIGEST)
+    assert (back.pretokens, len(back)) == (counts.pretokens, len(counts))
     assert back.items() == counts.items()
-    assert back.encode(DIGEST) == payload
-    assert Counts().fold_payload(Counts().encode(DIGEST), DIGEST) == (0, 0)
+    assert back.payload == payload
+    nothing = FoldedCounts([], DIGEST)
+    assert (nothing.pretokens, len(nothing), nothing.items()) == (0, 0, [])
+    assert nothing.payload == Counts().encode(DIGEST)
+
+
+def test_folding_adds_up() -> None:
+    counts, more = Counts(), Counts()
+    counts.count(b"a b", "gpt2")
+    more.count(b"a c", "gpt2")
+    folded = FoldedCounts([counts.encode(DIGEST), more.encode(DIGEST)], DIGEST)
+    assert dict(folded.items()) == {b"a": 2, b" b": 1, b" c": 1}
+
+
+def test_what_was_folded_is_merged_and_freed() -> None:
+    counts = some_counts(9)
+    folded = FoldedCounts([counts.encode(DIGEST)], DIGEST)
+    assert merge(folded, 50) == merge(counts, 50)
+    assert len(folded) == len(counts)
+    assert merge(folded, 50, consume=True) == merge(counts, 50)
+    assert (len(folded), folded.items(), merge(folded, 50)) == (0, [], [])
 
 
 @pytest.mark.parametrize("kind", [bytearray, memoryview])
 def test_any_buffer_is_folded(kind: type[bytearray | memoryview]) -> None:
     counts = some_counts(2)
-    back = Counts()
-    back.fold_payload(kind(counts.encode(DIGEST)), DIGEST)
-    assert back.items() == counts.items()
+    payload = counts.encode(DIGEST)
+    assert FoldedCounts([kind(payload)], DIGEST).payload == payload
 
 
 def test_the_order_of_arrival_leaves_no_trace() -> None:
     payloads = [some_counts(seed).encode(DIGEST) for seed in range(5)]
-    forward, backward = Counts(), Counts()
-    for payload in payloads:
-        forward.fold_payload(payload, DIGEST)
-    for payload in reversed(payloads):
-        backward.fold_payload(payload, DIGEST)
-    assert forward.encode(DIGEST) == backward.encode(DIGEST)
+    forward = FoldedCounts(payloads, DIGEST)
+    assert FoldedCounts(payloads[::-1], DIGEST).payload == forward.payload
+    in_steps = FoldedCounts([FoldedCounts(payloads[:2], DIGEST).payload, *payloads[2:]], DIGEST)
+    assert in_steps.payload == forward.payload
 
 
 def test_info() -> None:
@@ -57,13 +81,11 @@ def test_info() -> None:
 
 
 def refused(payload: bytes) -> str:
-    """The text of the refusal; the destination must be as before."""
-    counts = some_counts(4, 10)
-    before = counts.items()
+    """The text of the refusal."""
+    sound = some_counts(4, 10).encode(DIGEST)
     with pytest.raises(PayloadError) as caught:
-        counts.fold_payload(payload, DIGEST)
-    assert counts.items() == before
-    assert counts.pretokens == sum(count for _, count in before)
+        FoldedCounts([sound, payload], DIGEST)
+    assert caught.value.index == 1
     with pytest.raises(PayloadError) as checked:
         Counts.check_payload(payload, DIGEST)
     assert str(checked.value) == str(caught.value)
@@ -91,7 +113,7 @@ def test_refusals_name_the_reason() -> None:
     assert refused(b"something else") == "not a payload of counts"
     assert "truncated" in refused(b"")
     with pytest.raises(PayloadError, match=f"made for digest {DIGEST.hex()}, not {'00' * 32}"):
-        Counts().fold_payload(payload, bytes(32))
+        FoldedCounts([payload], bytes(32))
 
 
 @pytest.mark.parametrize(
@@ -109,8 +131,8 @@ def test_a_payload_may_be_too_large(limit: str, what: str) -> None:
     size = {"max_bytes": len(payload), "max_entries": len(counts), "max_pretoken": longest}[limit]
     fits, exceeds = {limit: size}, {limit: size - 1}
     with pytest.raises(PayloadError, match=f"^{size} {what}, but {size - 1} are allowed$"):
-        Counts().fold_payload(payload, DIGEST, **exceeds)
-    Counts().fold_payload(payload, DIGEST, **fits)
+        Counts.check_payload(payload, DIGEST, **exceeds)
+    Counts.check_payload(payload, DIGEST, **fits)
 
 
 @pytest.mark.parametrize("digest", [b"", bytes(31), bytes(33)])
@@ -119,15 +141,15 @@ def test_a_digest_has_32_bytes(digest: bytes) -> None:
     with pytest.raises(ValueError, match="a digest has 32 bytes"):
         counts.encode(digest)
     with pytest.raises(ValueError, match="a digest has 32 bytes"):
-        counts.fold_payload(counts.encode(DIGEST), digest)
+        FoldedCounts([counts.encode(DIGEST)], digest)
 
 
-def test_a_sum_that_does_not_fit_folds_nothing() -> None:
+def test_a_sum_that_does_not_fit_is_refused() -> None:
     full = Counts()
     full.add(b"a", 2**64 - 1)
     more = Counts()
     more.add(b"b")
     with pytest.raises(CountOverflow) as caught:
-        full.fold_payload(more.encode(DIGEST), DIGEST)
+        FoldedCounts([full.encode(DIGEST), more.encode(DIGEST)], DIGEST)
     assert isinstance(caught.value, KernelError)
-    assert full.items() == [(b"a", 2**64 - 1)]
+    assert caught.value.index == 1

@@ -60,7 +60,6 @@ def test_a_stop_waits_for_what_a_worker_has_taken(
                 assert not task.done()
                 await desk.deliver(taken)
                 await task
-            await asyncio.to_thread(ledger.catch_up)
             left = [key async for key in desk.redis.scan_iter("bpefleet:payload:*")]
             assert (ledger.chunks, left) == ({taken}, [])
         return ledger.chunks

@@ -21,7 +21,7 @@ from bpefleet.producer.attempts import (
 )
 from bpefleet.producer.chunk_times import HERE, WORK
 from bpefleet.producer.directory import RunDirectory
-from bpefleet.producer.ledger import read_index
+from bpefleet.producer.ledger_files import read_index
 from bpefleet.producer.profile import profile
 from bpefleet.shared.errors import ExitCode
 from bpefleet.shared.keys import detail_key
@@ -94,8 +94,7 @@ def test_the_history_holds_the_stages_of_each_chunk(
         parts = time.read + time.scan + time.encode + time.publish
         assert time.scan > 0
         assert parts == pytest.approx(time.seconds, abs=1e-3)
-    folding = ["fold"] if workers else []  # in one process the counts need none
-    expected = ["plan", "count", *folding, "merge", "artifacts"]
+    expected = ["plan", "count", "fold", "merge", "artifacts"]
     assert [stage.name for stage in found.stages] == expected
     for name in WORK:
         (stage,) = (stage for stage in found.counting if stage.name == name)
@@ -243,10 +242,10 @@ def test_an_unfinished_run_is_profiled_as_far_as_it_is(tmp_path: Path, corpus: P
 def test_the_history_never_tells_of_more_than_the_ledger_has(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(_self: object) -> None:
+    def fail(*_args: object) -> None:
         raise OSError
 
-    monkeypatch.setattr("bpefleet.producer.ledger.Ledger.compact", fail)
+    monkeypatch.setattr("bpefleet.producer.ledger.Ledger.add", fail)
     out = tmp_path / "run"
     with pytest.raises(OSError, match=r"^$"):
         train(corpus, vocab_size=270, out=out, workers=0, chunk_size=10_000)

@@ -18,7 +18,8 @@ import pytest
 
 from bpefleet.kernel import Counts, PayloadError, regexes
 from bpefleet.producer.api import train
-from bpefleet.producer.ledger import FOLDED, Ledger
+from bpefleet.producer.ledger import Ledger
+from bpefleet.producer.ledger_files import FOLDED
 from bpefleet.shared import keys
 from bpefleet.shared.admission import RefusedJobError, admitted
 from bpefleet.shared.connect import connect
@@ -228,7 +229,7 @@ def test_a_payload_holds_no_more_than_its_text_can(
     counted = Counted("", "", 0, 10, 1, 1, 0, 0, 0.0, 0, "", 0.0, 0.0)
     with pytest.raises(PayloadError, match=why):
         ledger.add(0, counted, odd.encode(digest))
-    assert (list(tmp_path.iterdir()), len(ledger.counts)) == ([], 0)
+    assert (list(tmp_path.iterdir()), ledger.unique) == ([], 0)
     assert ledger.add(0, counted, sound.encode(digest))
 
 
@@ -247,7 +248,7 @@ def test_what_the_ledger_wrote_itself_may_be_of_any_size(
         ledger.add(chunk, counted, counts.encode(digest))
     ledger.compact()
     assert (tmp_path / FOLDED).stat().st_size > 1000
-    assert len(Ledger(tmp_path, digest.hex()).counts) == 300
+    assert len(Ledger(tmp_path, digest.hex()).folded()) == 300
 
 
 def test_a_payload_beyond_the_cap_is_not_fetched(

@@ -17,7 +17,7 @@ import pytest
 from bpefleet.kernel import Counts
 from bpefleet.producer.attempts import read_attempts
 from bpefleet.producer.few import FEW
-from bpefleet.producer.ledger import read_index
+from bpefleet.producer.ledger_files import read_index
 from bpefleet.shared import keys
 from bpefleet.shared.connect import connect
 from bpefleet.shared.event import event_fields

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from bpefleet.producer.attempts import ATTEMPTS, Attempt
 from bpefleet.producer.cli import cli
 from bpefleet.producer.directory import COUNTS, PLAN, RunDirectory
-from bpefleet.producer.ledger import Ledger, read_index
+from bpefleet.producer.ledger import Ledger
+from bpefleet.producer.ledger_files import read_index
 from bpefleet.producer.lock import LOCK, holder
 from bpefleet.shared.errors import BpefleetError, OutputError
 from bpefleet.shared.status import Snapshot

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpefleet.kernel import Counts, KernelError
+from bpefleet.kernel import Counts, FoldedCounts, KernelError
 from bpefleet.shared import keys
 from bpefleet.shared.admission import RefusedJobError, admitted
 from bpefleet.shared.connect import connect
@@ -105,10 +106,13 @@ def test_jobs(changes: dict[str, bytes]) -> None:
 @fuzz
 @given(damaged(payload()) | st.binary(max_size=100))
 def test_payloads(data: bytes) -> None:
-    counts = Counts()
-    counts.add(b"before", 1)
+    sound = payload()
     try:
         Counts.check_payload(data, DIGEST)
-        counts.fold_payload(data, DIGEST)
-    except KernelError:
-        assert counts.items() == [(b"before", 1)]
+    except KernelError as error:
+        with pytest.raises(type(error), match=re.escape(str(error))) as caught:
+            FoldedCounts([sound, data], DIGEST)
+        assert caught.value.index == 1
+    else:
+        assert FoldedCounts([data], DIGEST).payload == data
+        FoldedCounts([sound, data], DIGEST)

@@ -38,7 +38,7 @@ _MOST_KINDS: Final = 50
 _GAUGES: Final[dict[str, tuple[str, Callable[[Snapshot], float | None]]]] = {
     "bpefleet_corpus_bytes": ("Bytes of the corpus.", lambda now: now.bytes),
     "bpefleet_unique_pretokens": (
-        "Different pre-tokens so far; absent when no process is at the run.",
+        "Different pre-tokens; an estimate while counting. Absent when no process is at the run.",
         lambda now: now.unique or None,
     ),
     "bpefleet_workers": ("Workers that serve the queue.", lambda now: now.workers),

@@ -2,9 +2,9 @@
 
 mod common;
 
-use bpefleet_core::payload::{check, encode, fold, Limits, PayloadError};
+use bpefleet_core::payload::{check, encode, fold, Limits, PayloadError, SAMPLE};
 use bpefleet_core::table::{CountTable, Overflow};
-use common::payloads::{self, Claim, DIGEST, HEADER, MAX};
+use common::payloads::{self, table_of, Claim, DIGEST, HEADER, MAX};
 use common::{map, Random};
 
 fn table(entries: &[(&[u8], u64)]) -> CountTable {
@@ -28,13 +28,20 @@ fn forged(body: &[u8], pretokens: u64, short: u64, mid: u64, long: u64) -> Vec<u
     payloads::forged(body, pretokens, Claim { short, mid, long })
 }
 
-/// The error of folding `payload`; the table must be as before.
+/// The error of folding `payload`: alone, beside others, and as `check` tells it.
 fn refused(payload: &[u8]) -> PayloadError {
-    let mut table = small();
-    let before = map(&table);
-    let error = fold(payload, &DIGEST, &MAX, &mut table).expect_err("not sound");
-    assert_eq!(map(&table), before);
-    error
+    let sound = encode(&small(), &DIGEST);
+    let alone = fold(&[payload], &DIGEST).map(|_| ());
+    let alone = alone.expect_err("not sound").error;
+    let beside = fold(&[&sound[..], payload, &sound], &DIGEST).map(|_| ());
+    let beside = beside.expect_err("not sound");
+    assert_eq!((beside.index, &beside.error), (1, &alone));
+    assert_eq!(check(payload, &DIGEST, &MAX), Err(alone.clone()));
+    alone
+}
+
+fn folds(payload: &[u8]) -> bool {
+    payloads::assert_canonical_or_refused(payload)
 }
 
 fn malformed(payload: &[u8]) -> bool {
@@ -54,17 +61,12 @@ fn round_trip() {
                 .expect("fits");
         }
         let payload = encode(&table, &DIGEST);
-        let mut back = CountTable::new();
-        let told = fold(&payload, &DIGEST, &MAX, &mut back).expect("sound");
-        assert_eq!(map(&back), map(&table));
-        assert_eq!(
-            (told.pretokens, told.unique()),
-            (table.pretokens(), table.len() as u64)
-        );
-        assert_eq!(check(&payload, &DIGEST, &MAX), Ok(told));
-        fold(&payload, &DIGEST, &MAX, &mut back).expect("sound");
-        assert_eq!(back.pretokens(), 2 * table.pretokens());
-        assert_eq!(back.len(), table.len());
+        let back = fold(&[&payload], &DIGEST).expect("sound");
+        assert_eq!(map(&table_of(&back)), map(&table));
+        assert_eq!(back.payload(), payload);
+        let twice = fold(&[&payload, &payload], &DIGEST).expect("sound");
+        assert_eq!(twice.info().pretokens, 2 * table.pretokens());
+        assert_eq!(table_of(&twice).len(), table.len());
     }
 }
 
@@ -77,27 +79,94 @@ fn equal_counts_give_equal_bytes() {
             random.bytes(length, b"abc")
         })
         .collect();
-    let whole = words.iter().fold(CountTable::new(), |mut table, word| {
-        table.add(word, 1).expect("fits");
-        table
-    });
-    let mut folded = CountTable::new();
-    for part in words.chunks(700).rev() {
-        let entries: Vec<_> = part.iter().map(|word| (&word[..], 1)).collect();
-        folded.fold(&table(&entries)).expect("fits");
-    }
-    assert_eq!(encode(&whole, &DIGEST), encode(&folded, &DIGEST));
+    let encoded = |words: &[Vec<u8>]| {
+        let entries: Vec<_> = words.iter().map(|word| (&word[..], 1)).collect();
+        encode(&table(&entries), &DIGEST)
+    };
+    let parts: Vec<_> = words.chunks(70).rev().map(encoded).collect();
+    let folded = fold(&parts, &DIGEST).expect("sound");
+    assert_eq!(folded.payload(), encoded(&words));
+}
+
+#[test]
+fn nothing_is_folded_into_nothing() {
+    let none: [&[u8]; 0] = [];
+    let folded = fold(&none, &DIGEST).expect("sound");
+    assert_eq!(
+        (folded.iter().count(), folded.payload()),
+        (0, &encode(&CountTable::new(), &DIGEST)[..])
+    );
+    let empty = [
+        encode(&CountTable::new(), &DIGEST),
+        encode(&small(), &DIGEST),
+    ];
+    assert_eq!(fold(&empty, &DIGEST).expect("sound").payload(), empty[1]);
+}
+
+#[test]
+fn many_pretokens_of_one_hash() {
+    // What makes the product, hence the hash, of 8 to 15 bytes zero.
+    const SEED: [u8; 8] = 0xff13_198a_2e03_70fe_u64.to_le_bytes();
+    let words = |numbers: std::ops::Range<u32>| -> Vec<_> {
+        numbers
+            .map(|number| [&SEED[..], &number.to_be_bytes()].concat())
+            .chain([b"accomplishment".to_vec()])
+            .collect()
+    };
+    let encoded = |words: &[Vec<u8>], count| {
+        let entries: Vec<_> = words.iter().map(|word| (&word[..], count)).collect();
+        encode(&table(&entries), &DIGEST)
+    };
+    let parts = [
+        encoded(&words(0..2000), 1),
+        encoded(&words(1000..1500), 2),
+        encoded(&words(0..0), 4),
+    ];
+    let folded = table_of(&fold(&parts, &DIGEST).expect("sound"));
+    assert_eq!(folded.len(), 2001);
+    let counts = [999, 1000, 1499, 1500].map(|number| folded.get(&words(number..2000)[0]));
+    assert_eq!(counts, [1, 3, 3, 1]);
+    assert_eq!(folded.get(b"accomplishment"), 7);
 }
 
 #[test]
 fn the_largest_count() {
-    let payload = encode(&table(&[(b"a", u64::MAX)]), &DIGEST);
-    let mut back = CountTable::new();
-    fold(&payload, &DIGEST, &MAX, &mut back).expect("sound");
-    assert_eq!(back.get(b"a"), u64::MAX);
-    let again = fold(&payload, &DIGEST, &MAX, &mut back);
-    assert_eq!(again, Err(PayloadError::Overflow(Overflow)));
-    assert_eq!(back.get(b"a"), u64::MAX);
+    let most = encode(&table(&[(b"a", u64::MAX)]), &DIGEST);
+    let back = fold(&[&most], &DIGEST).expect("sound");
+    assert_eq!(table_of(&back).get(b"a"), u64::MAX);
+    let more = encode(&table(&[(b"b", 1)]), &DIGEST);
+    let error = fold(&[&most, &more], &DIGEST).map(|_| ());
+    let error = error.expect_err("too many");
+    assert_eq!(
+        (error.index, error.error),
+        (1, PayloadError::Overflow(Overflow))
+    );
+}
+
+#[test]
+fn least_hashes_tell_how_many_differ() {
+    let word = |number: usize| match number % 3 {
+        0 => format!("{number}"),
+        1 => format!("pre-token {number:04}"),
+        _ => format!("a long pre-token, number {number}"),
+    };
+    let payload = |range: std::ops::Range<usize>| {
+        let words: Vec<_> = range.map(word).collect();
+        let entries: Vec<_> = words.iter().map(|word| (word.as_bytes(), 1)).collect();
+        encode(&table(&entries), &DIGEST)
+    };
+    let least = |payload: &[u8]| check(payload, &DIGEST, &MAX).expect("sound").least_hashes;
+    assert_eq!(least(&payload(0..300)).len(), 300);
+    let (one, two, both) = (
+        least(&payload(0..6000)),
+        least(&payload(5000..9000)),
+        least(&payload(0..9000)),
+    );
+    let mut together = [one, two].concat();
+    together.sort_unstable();
+    together.dedup();
+    together.truncate(SAMPLE);
+    assert_eq!(together, both);
 }
 
 #[test]
@@ -136,19 +205,15 @@ fn random_damage_under_a_fitting_checksum_never_panics() {
         damaged.truncate(1 + random.below(damaged.len() + 20));
         let numbers: Vec<_> = (0..3).map(|_| random.below(4) as u64).collect();
         let forged = forged(&damaged, 1304, numbers[0], numbers[1], numbers[2]);
-        let mut table = CountTable::new();
-        if fold(&forged, &DIGEST, &MAX, &mut table).is_ok() {
-            assert_eq!(map(&table).values().sum::<u64>(), 1304);
-        } else {
-            assert!(table.is_empty());
-        }
+        folds(&forged);
     }
 }
 
 #[test]
 fn others_are_refused_by_name() {
     let payload = encode(&small(), &DIGEST);
-    let error = fold(&payload, &[8; 32], &MAX, &mut CountTable::new()).expect_err("other digest");
+    let error = fold(&[&payload], &[8; 32]).map(|_| ());
+    let error = error.expect_err("other digest").error;
     assert!(
         error.to_string().contains("made for digest 0707"),
         "{error}"
@@ -169,13 +234,11 @@ fn what_exceeds_a_limit_is_refused() {
         entries: 4,
         pretoken: 21,
     };
-    assert!(fold(&payload, &DIGEST, &fits, &mut CountTable::new()).is_ok());
+    assert!(check(&payload, &DIGEST, &fits).is_ok());
     let bytes = fits.bytes - 1;
     let (entries, pretoken) = (fits.entries - 1, fits.pretoken - 1);
     let refused = |limits| {
-        let mut table = CountTable::new();
-        let error = fold(&payload, &DIGEST, &limits, &mut table).expect_err("too large");
-        assert!(table.is_empty());
+        let error = check(&payload, &DIGEST, &limits).expect_err("too large");
         error.to_string()
     };
     assert_eq!(
@@ -194,28 +257,14 @@ fn what_exceeds_a_limit_is_refused() {
 
 #[test]
 fn contradictions_are_refused() {
-    assert!(fold(
-        &forged(b"\x11a", 1, 1, 0, 0),
-        &DIGEST,
-        &MAX,
-        &mut CountTable::new()
-    )
-    .is_ok());
+    assert!(folds(&forged(b"\x11a", 1, 1, 0, 0)));
     assert!(malformed(&forged(b"\x11a", 2, 1, 0, 0)), "wrong total");
     assert!(
         malformed(&forged(b"\x11a\x11a", 2, 2, 0, 0)),
         "repeated key"
     );
     let orders = [b"\x11a\x11b", b"\x11b\x11a"];
-    let sound = |order: &&&[u8; 4]| {
-        fold(
-            &forged(&order[..], 2, 2, 0, 0),
-            &DIGEST,
-            &MAX,
-            &mut CountTable::new(),
-        )
-        .is_ok()
-    };
+    let sound = |order: &&&[u8; 4]| folds(&forged(&order[..], 2, 2, 0, 0));
     assert_eq!(orders.iter().filter(sound).count(), 1, "only in hash order");
     assert!(
         malformed(&forged(b"\x11a\x00", 1, 1, 0, 0)),

@@ -7,27 +7,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bpefleet.kernel.segments import count_segments
-from bpefleet.producer.attempts import COUNTED, Attempt
+from bpefleet.producer.attempts import Attempt
 from bpefleet.producer.chunks import Chunks
-from bpefleet.producer.ledger import Totals
 from bpefleet.shared.errors import BpefleetError
 from bpefleet.shared.failures import describe
 from bpefleet.shared.memory import peak_rss
+from bpefleet.shared.messages import Counted
 from bpefleet.shared.reading import count_spec
 from bpefleet.shared.tail import Tail, log_segments
 
 if TYPE_CHECKING:
-    from bpefleet.kernel._kernel import Counts
-    from bpefleet.kernel.segments import Tally
     from bpefleet.producer.session import Session
     from bpefleet.shared.messages import Failed
 
 
 def count_here(session: Session) -> dict[int, Failed]:
     """Count every chunk that the ledger lacks, one after the other, or until a stop is asked for.
-
-    Chunks are kept in memory and written as one file, at the end or when stopped: what a crash
-    loses is counted again on resume.
 
     Returns:
         The chunks that failed: a missing or unreadable file, one that is shorter than planned, or
@@ -36,23 +31,14 @@ def count_here(session: Session) -> dict[int, Failed]:
     Raises:
         OutputError: The counts cannot be written.
     """
-    ledger = session.ledger
     chunks = Chunks(session.todo)
-    before = len(ledger.chunks)
-    counted: list[Attempt] = []
     tail = Tail()
     try:
         while not session.stop.requested() and (taken := chunks.take(1, 0.0)):
             tail.begin()
-            if attempt := _count(session, chunks, taken[0], tail):
-                counted.append(attempt)
-            session.watch.counting(ledger, chunks)
+            _count(session, chunks, taken[0], tail)
+            session.watch.counting(session.ledger, chunks)
     finally:
-        if len(ledger.chunks) > before:
-            ledger.compact()
-        # Only now: the history must not tell of chunks that the ledger lost in a crash.
-        for attempt in counted:
-            session.journal.add(attempt)
         tail.close()
     return chunks.failed
 
@@ -62,47 +48,44 @@ def _failed(session: Session, chunks: Chunks, chunk: int, failure: Failed) -> No
     session.journal.add(Attempt.of(chunk, failure, final=True))
 
 
-def _count(session: Session, chunks: Chunks, chunk: int, tail: Tail) -> Attempt | None:
-    """Count a chunk and fold it in memory; its attempt, unless it failed."""
+def _count(session: Session, chunks: Chunks, chunk: int, tail: Tail) -> None:
+    """Count a chunk and fold it, or note why that cannot be."""
     began, start = time.time(), time.perf_counter()
+    plan = session.directory.plan
     try:
-        spec = session.directory.plan.spec(chunk, session.resources.errors)
+        spec = plan.spec(chunk, session.resources.errors)
         log_segments(log := tail.logger(), spec)
         log.info("count")
         counts, tally = count_spec(spec, count_segments)
     except BpefleetError as error:
         failed = replace(describe(error), started=began, log=tail.text())
         _failed(session, chunks, chunk, failed)
-        return None
-    if changed := session.directory.plan.changed(chunk):
+        return
+    if changed := plan.changed(chunk):
         _failed(session, chunks, chunk, replace(changed, log=tail.text()))
-        return None
+        return
+    scanned = time.perf_counter()
+    payload = counts.encode(bytes.fromhex(plan.digest))
     seconds = time.perf_counter() - start
-    unique, totals = len(counts), _totals(counts, tally, seconds)
-    session.ledger.absorb(chunk, counts, totals)
-    chunks.folded(chunk)
-    return Attempt(
-        chunk=chunk,
-        outcome=COUNTED,
-        event="",
-        worker="",
-        started=began,
-        ended=began + seconds,
-        peak_rss=totals.peak_rss,
-        bytes_read=totals.bytes_read,
-        unique=unique,
-        read_seconds=tally.read_seconds,
-        scan_seconds=seconds - tally.read_seconds,
-        fold_seconds=time.perf_counter() - start - seconds,
-    )
-
-
-def _totals(counts: Counts, tally: Tally, seconds: float) -> Totals:
-    return Totals(
+    counted = Counted(
+        key="",
+        sha256="",
+        size=len(payload),
         bytes_read=tally.bytes_read,
         pretokens=counts.pretokens,
+        unique=len(counts),
         replaced=tally.replaced,
         unmatched=tally.unmatched,
         seconds=seconds,
         peak_rss=peak_rss(),
+        worker="",
+        started=began,
+        ended=began + seconds,
+        read_seconds=tally.read_seconds,
+        scan_seconds=scanned - start - tally.read_seconds,
+        encode_seconds=start + seconds - scanned,
     )
+    session.ledger.add(chunk, counted, payload)
+    chunks.folded(chunk)
+    took = time.perf_counter() - start - seconds
+    session.journal.add(Attempt.of(chunk, counted, fold_seconds=took))

@@ -121,7 +121,7 @@ class Gathering:
     def _sample(self, ledger: Ledger, sweep: Sweep) -> None:
         now = time.time()
         if self._series.due(now):
-            unique, memory = len(ledger.counts), sweep.redis_memory
+            unique, memory = ledger.unique, sweep.redis_memory
             self._series.add(now, Sample(now, ledger.totals.bytes_read, unique, memory))
         if self._by_worker.due(now):
             self._by_worker.add(now, {name: done.bytes for name, done in self._done.items()})

@@ -253,8 +253,6 @@ class Aggregator:
 
     async def _look_around(self) -> None:
         await self._requests.follow(self.chunks, self._session)
-        async with self._folding:
-            await asyncio.to_thread(self._ledger.catch_up)
         found = await self._sweep.look(self.chunks.queued)
         self.chunks.put_back(found.forgotten)
         for chunk in found.unannounced:

@@ -54,7 +54,6 @@ def merge_again(path: Path, out: Path, options: dict[str, Any]) -> RunResult:
             ledger.copy_to(directory.counts)
             watch = Watch(directory, progress)
             watch.start_merging(ledger)
-            ledger.forget()
             facts = {
                 "versions": versions(plan.engine),
                 "stages": {"counts": start.took()},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bpefleet.producer.directory import RunDirectory
-from bpefleet.producer.ledger import read_index
+from bpefleet.producer.ledger_files import read_index
 from bpefleet.producer.lock import holder
 from bpefleet.producer.requests import ask_retry
 from bpefleet.producer.run import RunResult, resume

@@ -174,12 +174,9 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
         finally:  # from here on nobody else posts, of an error's end neither
             if fleet.stays:
                 this.watch.mirror = mirror(fleet.url)
-    this.ledger.settle()
     missing = all_counted(this, failed)
     stages["count"] = start.took() | {"worker_seconds": this.ledger.totals.seconds}
     this.watch.start_merging(this.ledger)
-    # The trainer reads the counts from disk; two copies in memory serve nobody.
-    this.ledger.forget()
     fleet.stop()
     return fleet.trainer.train(_facts(this, stages, missing), this.watch)
 
@@ -193,9 +190,12 @@ def _in_process(this: Session, begun: Stage) -> dict[str, Any]:
     missing = all_counted(this, failed)
     stages["count"] = start.took()
     this.watch.start_merging(this.ledger)
+    start = Stage()
+    counts = this.ledger.folded()
+    this.watch.folded(len(counts))
+    stages["fold"] = start.took()
     facts = _facts(this, stages, missing)
-    ledger = this.ledger
-    return train_tokenizer(this.directory, ledger.counts, ledger.totals, facts, this.watch.merged)
+    return train_tokenizer(this.directory, counts, this.ledger.totals, facts, this.watch.merged)
 
 
 def _facts(this: Session, stages: dict[str, Any], missing: object) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bpefleet.producer.attempts import read_attempts
-from bpefleet.producer.ledger import read_index
+from bpefleet.producer.ledger_files import read_index
 from bpefleet.shared.status import DONE, PLANNED, STOPPED, Failure, Snapshot
 
 if TYPE_CHECKING:

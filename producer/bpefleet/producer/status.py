@@ -12,7 +12,7 @@ import orjson
 
 from bpefleet.producer.attempts import read_attempts
 from bpefleet.producer.directory import RunDirectory
-from bpefleet.producer.ledger import read_index
+from bpefleet.producer.ledger_files import read_index
 from bpefleet.producer.lock import holder
 from bpefleet.producer.snapshot import at_rest, failures
 from bpefleet.producer.status_times import StatusTimes
@@ -95,9 +95,10 @@ def lines(now: Snapshot, times: str = "") -> Iterable[str]:
     """A snapshot in words, and beside it the seconds by stage."""
     yield f"run {now.run}: {now.stage}" + (f", {now.producer}" if now.producer else "")
     share = 100 * now.bytes_counted / now.bytes if now.bytes else 100
+    about = "about " if now.stage == COUNT else ""
     yield (
         f"  text     {_size(now.bytes_counted)} of {_size(now.bytes)} counted ({share:.1f} %)"
-        + (f", {now.unique:,} different pre-tokens" if now.unique else "")
+        + (f", {about}{now.unique:,} different pre-tokens" if now.unique else "")
     )
     yield (
         f"  chunks   {now.counted:,} of {now.chunks:,} counted, {len(now.running)} running, "

@@ -15,10 +15,10 @@ from bpefleet.shared.tokenizer import Tokenizer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bpefleet.kernel import Counts
+    from bpefleet.kernel import FoldedCounts
     from bpefleet.producer.directory import RunDirectory
     from bpefleet.producer.examples import Picked
-    from bpefleet.producer.ledger import Totals
+    from bpefleet.producer.ledger_files import Totals
     from bpefleet.producer.options import Options
     from bpefleet.producer.plan import Plan
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def train_tokenizer(
     directory: RunDirectory,
-    counts: Counts,
+    counts: FoldedCounts,
     totals: Totals,
     facts: dict[str, Any],
     progress: Progress,
@@ -63,7 +63,7 @@ def train_tokenizer(
     return write_artifacts(directory.path, tokenizer, options.export, manifest)
 
 
-def _merge(counts: Counts, options: Options, progress: Progress) -> Tokenizer:
+def _merge(counts: FoldedCounts, options: Options, progress: Progress) -> Tokenizer:
     tokens = [bytes([byte]) for byte in range(BYTES)]
     pairs: list[tuple[bytes, bytes]] = []
     shown = Shown()

@@ -41,11 +41,12 @@ def main() -> None:
     try:
         directory = RunDirectory.open(Path(sys.argv[1]))
         ledger = Ledger(directory.counts, directory.plan.digest)
+        counts = ledger.folded()
         facts["stages"]["fold"] = begun.took()
-        answer(unique=len(ledger.counts))
+        answer(unique=len(counts))
         manifest = train_tokenizer(
             directory,
-            ledger.counts,
+            counts,
             ledger.totals,
             facts,
             lambda merges, tokens: answer(merges=merges, tokens=tokens),

@@ -83,7 +83,7 @@ class Watch:
         self._progress.counted(
             ledger.totals.bytes_read,
             f"{len(ledger.chunks):,}/{self._now.chunks:,} chunks, {len(running)} running, "
-            f"{len(chunks.failed)} failed, {len(ledger.counts):,} unique",
+            f"{len(chunks.failed)} failed, about {ledger.unique:,} unique",
         )
         if not (self._due() or now):
             return None
@@ -100,7 +100,7 @@ class Watch:
                 failed=tuple(self._failures(chunks)),
                 bytes_counted=counted,
                 pretokens=ledger.totals.pretokens,
-                unique=len(ledger.counts),
+                unique=ledger.unique,
                 retries=chunks.retries,
                 workers=sweep.workers if sweep else 1,
                 rate=rate,
@@ -134,7 +134,7 @@ class Watch:
                 counted=len(ledger.chunks),
                 bytes_counted=ledger.totals.bytes_read,
                 pretokens=ledger.totals.pretokens,
-                unique=len(ledger.counts),
+                unique=ledger.unique,
                 running=(),
                 queued=0,
                 waiting=0,

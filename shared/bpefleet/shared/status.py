@@ -111,7 +111,7 @@ class Snapshot(Message):
         bytes: Bytes of the corpus.
         bytes_counted: Of them in the ledger.
         pretokens: Pre-tokens in the ledger.
-        unique: Different pre-tokens so far.
+        unique: Different pre-tokens so far; while counting, to within some percent.
         retries: Attempts that were followed by another, in this session.
         workers: Workers that serve the queue.
         rate: Bytes counted per second, over the last half minute or less.

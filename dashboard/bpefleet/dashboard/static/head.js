@@ -20,7 +20,9 @@ export function drawHead(head) {
   tile("rate", counting ? rate(head.rate) : "–", counting ? `over the last ${RATE_OVER} s` : "not counting");
   tile("eta", ...timeLeft(head));
   const unique = head.unique || (last ? last[2] : 0);
-  tile("unique", unique ? whole(unique) : "–", `of ${whole(head.pretokens)} pre-tokens`);
+  // While counting it is an estimate.
+  const about = counting ? "≈ " : "";
+  tile("unique", unique ? about + whole(unique) : "–", `of ${whole(head.pretokens)} pre-tokens`);
   tile("merges", whole(head.merges_made), `of ${whole(head.merges)}`);
   tile("workers-now", counting ? whole(head.workers) : "–", counting ? `${whole(head.running)} at a chunk` : "not counting");
   tile("retries", whole(head.retries), "in this session");

@@ -38,6 +38,26 @@ pub struct Info {
     pub long: u64,
     /// Bytes of the body.
     pub raw_size: u64,
+    /// The least hashes of its pre-tokens, ascending and up to [`SAMPLE`](super::SAMPLE), from
+    /// which one can tell how many different pre-tokens several payloads hold together. Only
+    /// `check` notes them.
+    pub least_hashes: Vec<u64>,
+}
+
+/// Of a payload without entries.
+impl Default for Info {
+    fn default() -> Self {
+        Self {
+            version: FORMAT_VERSION,
+            digest: [0; DIGEST_BYTES],
+            pretokens: 0,
+            short: 0,
+            mid: 0,
+            long: 0,
+            raw_size: 0,
+            least_hashes: Vec::new(),
+        }
+    }
 }
 
 impl Info {
@@ -98,6 +118,7 @@ impl Info {
             mid: number()?,
             long: number()?,
             raw_size: number()?,
+            least_hashes: Vec::new(),
         };
         let (before, checksum) = payload.split_last_chunk::<TRAILER_BYTES>()?;
         let body = before.len().checked_sub(HEADER_BYTES)? as u64;

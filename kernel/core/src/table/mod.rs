@@ -3,8 +3,7 @@
 //! * `key` — most pre-tokens fit in a machine word together with their length: no allocation, no
 //!   pointer, equality in one comparison. Those of up to 7 bytes take slots of 16 bytes, four to a
 //!   cache line; those of up to 15 take 24.
-//! * `ordered` — open addressing whose slots stay in hash order: a payload needs no sort, and
-//!   folding walks memory forward.
+//! * `ordered` — open addressing whose slots stay in hash order: a payload needs no sort.
 //! * `words` — looking up compares the first four slots at once, without branches.
 //! * `long` — the others, in an arena.
 //! * `tally` — from the scanner into the table, in batches, while slots are fetched ahead.
@@ -134,22 +133,7 @@ impl CountTable {
         Ok(())
     }
 
-    /// Adds all counts of another table.
-    ///
-    /// # Errors
-    /// [`Overflow`] when the sum of all counts would not fit; nothing is added then.
-    pub fn fold(&mut self, other: &Self) -> Result<(), Overflow> {
-        self.pretokens = self.total_with(other.pretokens)?;
-        self.short.fold(other.short.len(), other.short.sorted());
-        self.mid.fold(other.mid.len(), other.mid.sorted());
-        self.long.reserve(other.long.len());
-        for addition in other.long.additions() {
-            self.long.add(&addition);
-        }
-        Ok(())
-    }
-
-    /// Makes room for new pre-tokens of each width, without which folding in hash order is slow.
+    /// Makes room for new pre-tokens of each width.
     pub(crate) fn reserve(&mut self, short: usize, mid: usize, long: usize) {
         self.short.reserve(short);
         self.mid.reserve(mid);

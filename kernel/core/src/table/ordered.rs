@@ -2,8 +2,8 @@
 //!
 //! The home of an entry is its hash scaled to the number of homes, so homes grow with hashes; and
 //! an insertion shifts the larger hashes of its cluster one slot on. Hence the occupied slots,
-//! read from first to last, are in hash order: growing is one walk over both tables, folding walks
-//! the destination forward, and a payload needs no sort. Looking up is plain linear probing.
+//! read from first to last, are in hash order: growing is one walk over both tables, and a payload
+//! needs no sort. Looking up is plain linear probing.
 //!
 //! There is no wrapping around: a tail of slots follows the homes, and gets longer when the last
 //! cluster runs over it.
@@ -12,13 +12,9 @@
 //! longer than to move the entries. On counting 30 MB of text, large pages gained 5 % (multilingual)
 //! and growing fourfold while small another 1 % (multilingual) to 5 % (English).
 //!
-//! Entries that arrive in hash order are appended, without a lookup: growing does so, and folding
-//! where it has to grow, which makes it a merge of two sorted sequences.
-//!
-//! **Reserve before inserting in hash order.** Entries that arrive in hash order fill the front of
-//! the table first. Were the table to grow only when full, its front would have been one long
-//! cluster by then, and each insertion a walk along it: quadratic time. With room for all of them
-//! reserved, each stretch of homes only ever receives what it holds in the end.
+//! **Do not insert in hash order.** Such entries fill the front of the table first, and by the time
+//! that it grows its front is one long cluster, and each insertion a walk along it: quadratic time.
+//! Payloads are in hash order, and are folded without a table.
 
 use crate::prefetch::prefer_large;
 
@@ -65,7 +61,8 @@ impl<S> Default for Ordered<S> {
 
 impl<S: Slot> Ordered<S> {
     /// Vacant slots with room for `entries`.
-    pub(crate) fn with_room(entries: usize) -> Self {
+    #[cold]
+    fn with_room(entries: usize) -> Self {
         let homes = (entries + entries / 2).max(FEWEST_HOMES);
         let mut slots = Vec::with_capacity(homes + TAIL);
         prefer_large(slots.spare_capacity_mut());
@@ -152,7 +149,7 @@ impl<S: Slot> Ordered<S> {
     /// Adds an entry of this hash behind all others, none of which comes after it. Returns the
     /// first slot that the next can take; `first` is what the call before returned, 0 at first.
     #[inline]
-    pub(crate) fn append(&mut self, first: usize, hash: u64, entry: S) -> usize {
+    fn append(&mut self, first: usize, hash: u64, entry: S) -> usize {
         let at = self.home(hash).max(first);
         self.lengthen_to(at);
         self.slots[at] = entry;
@@ -174,19 +171,14 @@ impl<S: Slot> Ordered<S> {
     pub(crate) fn reserve(&mut self, entries: usize, hash: impl Fn(&S) -> u64) {
         if self.room() < entries {
             let times = if self.used < SMALL { 4 } else { 2 };
-            let mut bigger = self.bigger(times, entries);
+            let room = (self.used * times).max(self.used + entries);
+            let mut bigger = Self::with_room(room);
             let mut next = 0;
             for entry in self.iter() {
                 next = bigger.append(next, hash(entry), *entry);
             }
             *self = bigger;
         }
-    }
-
-    /// A vacant table to grow into: so many times as large, or with room for `entries` more.
-    #[cold]
-    pub(crate) fn bigger(&self, times: usize, entries: usize) -> Self {
-        Self::with_room((self.used * times).max(self.used + entries))
     }
 }
 

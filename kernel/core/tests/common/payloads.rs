@@ -1,6 +1,6 @@
 //! What holds for any bytes that claim to be a payload.
 
-use bpefleet_core::payload::{check, encode, fold, Digest, Limits, FORMAT_VERSION};
+use bpefleet_core::payload::{check, encode, fold, Digest, Folded, Limits, FORMAT_VERSION};
 use bpefleet_core::table::CountTable;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -40,18 +40,39 @@ pub fn forged(body: &[u8], pretokens: u64, claim: Claim) -> Vec<u8> {
     payload
 }
 
-/// Folding either gives the one table that is written as these bytes, or changes nothing. Returns
-/// whether the payload was folded.
-pub fn assert_canonical_or_refused(payload: &[u8]) -> bool {
+/// What was folded, as a table.
+pub fn table_of(folded: &Folded) -> CountTable {
     let mut table = CountTable::new();
-    let Ok(told) = fold(payload, &DIGEST, &MAX, &mut table) else {
-        assert_eq!((table.len(), table.pretokens()), (0, 0));
+    for (pretoken, count) in folded.iter() {
+        table.add(pretoken, count).expect("the sum fits");
+    }
+    assert_eq!(table.len() as u64, folded.info().unique());
+    assert_eq!(table.pretokens(), folded.info().pretokens);
+    table
+}
+
+/// Folding, alone and beside another, either gives the one table that is written as these bytes,
+/// or refuses. Returns whether the payload was folded.
+pub fn assert_canonical_or_refused(payload: &[u8]) -> bool {
+    let nothing = encode(&CountTable::new(), &DIGEST);
+    let beside = fold(&[&nothing[..], payload], &DIGEST);
+    let Ok(folded) = fold(&[payload], &DIGEST) else {
+        assert_eq!(beside.map(|_| ()).map_err(|error| error.index), Err(1));
         assert!(check(payload, &DIGEST, &MAX).is_err());
         return false;
     };
-    assert_eq!(encode(&table, &DIGEST), payload);
-    assert_eq!(check(payload, &DIGEST, &MAX), Ok(told));
+    assert!(check(payload, &DIGEST, &MAX).is_ok());
+    let table = table_of(&folded);
     map(&table);
+    assert_eq!(encode(&table, &DIGEST), payload);
+    assert_eq!(folded.payload(), payload);
+    assert_eq!(
+        beside
+            .map_err(|error| error.error)
+            .expect("sound")
+            .payload(),
+        payload
+    );
     true
 }
 

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use bpefleet_core::count::{CountError, Errors};
-use bpefleet_core::payload::encode;
+use bpefleet_core::payload::{encode, fold, FoldError, PayloadError};
 use bpefleet_core::scan::Pattern;
 use bpefleet_core::table::{CountTable, Overflow};
 
-use crate::common::payloads::DIGEST;
+use crate::common::payloads::{table_of, DIGEST};
 use crate::common::{counted, map, naive, Random};
 use crate::rounds::rounds;
 
@@ -85,18 +85,6 @@ fn add(table: &mut CountTable, expected: &mut Map, random: &mut Random) {
     }
 }
 
-/// Folds both, unless the sum would not fit.
-fn fold(table: &mut CountTable, expected: &mut Map, random: &mut Random) {
-    let (other, others) = random.table(500);
-    let sum = table.pretokens().checked_add(other.pretokens());
-    assert_eq!(table.fold(&other), sum.map(|_| ()).ok_or(Overflow));
-    if sum.is_some() {
-        for (pretoken, count) in others {
-            *expected.entry(pretoken).or_default() += count;
-        }
-    }
-}
-
 #[test]
 fn counting_equals_a_map() {
     rounds(|random| {
@@ -126,11 +114,7 @@ fn the_table_equals_a_map() {
     rounds(|random| {
         let (mut table, mut expected) = random.table(2000);
         for _ in 0..random.below(50) {
-            if random.below(10) == 0 {
-                fold(&mut table, &mut expected, random);
-            } else {
-                add(&mut table, &mut expected, random);
-            }
+            add(&mut table, &mut expected, random);
             let asked = random.pretoken();
             let count = expected.get(&asked).copied();
             assert_eq!(table.get(&asked), count.unwrap_or(0));
@@ -142,5 +126,33 @@ fn the_table_equals_a_map() {
             again.add(&pretoken, count).expect("fits");
         }
         assert_eq!(encode(&again, &DIGEST), encode(&table, &DIGEST));
+    });
+}
+
+#[test]
+fn folding_equals_one_table() {
+    rounds(|random| {
+        let (mut whole, mut payloads) = (CountTable::new(), Vec::new());
+        for _ in 0..random.below(6) {
+            let most = *random.choose(&[1, 20, 500]);
+            let (table, _) = random.table(most);
+            if whole.pretokens().checked_add(table.pretokens()).is_none() {
+                payloads.push(encode(&table, &DIGEST));
+                let index = payloads.len() - 1;
+                let error = PayloadError::Overflow(Overflow);
+                let refused = fold(&payloads, &DIGEST).map(|_| ());
+                assert_eq!(refused, Err(FoldError { index, error }));
+                payloads.pop();
+                continue;
+            }
+            for (pretoken, count) in table.iter() {
+                whole.add(pretoken, count).expect("fits");
+            }
+            let at = random.below(payloads.len() + 1);
+            payloads.insert(at, encode(&table, &DIGEST));
+        }
+        let folded = fold(&payloads, &DIGEST).expect("sound");
+        assert_eq!(map(&table_of(&folded)), map(&whole));
+        assert_eq!(folded.payload(), encode(&whole, &DIGEST));
     });
 }

@@ -11,10 +11,12 @@ from typing_extensions import Buffer
 __all__ = [
     "FORMAT_VERSION",
     "PATTERNS",
+    "SAMPLE",
     "TIE_BREAKS",
     "UNICODE_VERSION",
     "CountOverflow",
     "Counts",
+    "FoldedCounts",
     "InvalidUtf8",
     "KernelError",
     "KernelPanic",
@@ -25,11 +27,13 @@ __all__ = [
 ]
 
 FORMAT_VERSION: Final[int]
+SAMPLE: Final[int]
 UNICODE_VERSION: Final[str]
 PATTERNS: Final[dict[str, str]]
 TIE_BREAKS: Final[tuple[str, ...]]
 
-class KernelError(Exception): ...
+class KernelError(Exception):
+    index: int
 
 class InvalidUtf8(KernelError):
     offset: int
@@ -51,6 +55,8 @@ class PayloadInfo:
     def unique(self) -> int: ...
     @property
     def raw_size(self) -> int: ...
+    @property
+    def least_hashes(self) -> list[int]: ...
 
 @final
 class Counts:
@@ -75,17 +81,7 @@ class Counts:
     ) -> None: ...
     def get(self, pretoken: bytes) -> int: ...
     def items(self) -> list[tuple[bytes, int]]: ...
-    def fold(self, other: Counts) -> None: ...
     def encode(self, digest: bytes) -> bytes: ...
-    def fold_payload(
-        self,
-        payload: Buffer,
-        digest: bytes,
-        *,
-        max_bytes: int | None = None,
-        max_entries: int | None = None,
-        max_pretoken: int | None = None,
-    ) -> tuple[int, int]: ...
     @staticmethod
     def check_payload(
         payload: Buffer,
@@ -96,8 +92,18 @@ class Counts:
         max_pretoken: int | None = None,
     ) -> PayloadInfo: ...
 
+@final
+class FoldedCounts:
+    def __new__(cls, payloads: Sequence[Buffer], digest: bytes) -> FoldedCounts: ...
+    def __len__(self) -> int: ...
+    @property
+    def pretokens(self) -> int: ...
+    @property
+    def payload(self) -> bytes: ...
+    def items(self) -> list[tuple[bytes, int]]: ...
+
 def merge(
-    counts: Counts,
+    counts: Counts | FoldedCounts,
     merges: int,
     *,
     tie_break: str = "lexmax",

@@ -1,0 +1,71 @@
+//! `FoldedCounts`: payloads added up, as a Python class.
+
+use bpefleet_core::payload::{self, FoldError, Folded};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList};
+
+use crate::bytes::Bytes;
+use crate::counts::{digest_of, sorted_items};
+use crate::errors::{from_payload, guarded};
+
+/// The counts of several payloads together.
+///
+/// Folding reads and writes every payload once, from front to back; the GIL is released meanwhile.
+///
+/// Args:
+///     payloads: What `Counts.encode` gave, in any order; `bytes` are read in place, any other
+///         buffer is copied first.
+///     digest: The digest they must be bound to, 32 bytes.
+///
+/// Raises:
+///     PayloadError: One is damaged, or of another version or digest; `index` says which.
+///     CountOverflow: With that of `index`, the counts would no longer fit.
+///     ValueError: The digest has another length.
+#[pyclass(module = "bpefleet.kernel", name = "FoldedCounts")]
+pub(crate) struct FoldedCounts {
+    pub(crate) folded: Folded,
+}
+
+#[pymethods]
+impl FoldedCounts {
+    #[new]
+    fn new(py: Python<'_>, payloads: Vec<Bytes<'_>>, digest: &[u8]) -> PyResult<Self> {
+        let digest = digest_of(digest)?;
+        let payloads: Vec<&[u8]> = payloads.iter().map(AsRef::as_ref).collect();
+        guarded(|| {
+            let folded = py
+                .detach(|| payload::fold(&payloads, &digest))
+                .map_err(|error| from_fold(py, &error))?;
+            Ok(Self { folded })
+        })
+    }
+
+    fn __len__(&self) -> usize {
+        usize::try_from(self.folded.info().unique()).unwrap_or(usize::MAX)
+    }
+
+    /// Occurrences of all pre-tokens together.
+    #[getter]
+    fn pretokens(&self) -> u64 {
+        self.folded.info().pretokens
+    }
+
+    /// The counts as a payload: the bytes that `Counts.encode` gives for equal counts.
+    #[getter]
+    fn payload<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.folded.payload())
+    }
+
+    /// All pre-tokens with their counts, sorted by bytes.
+    fn items<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        sorted_items(py, || self.folded.iter())
+    }
+}
+
+fn from_fold(py: Python<'_>, error: &FoldError) -> PyErr {
+    let exception = from_payload(&error.error);
+    match exception.value(py).setattr("index", error.index) {
+        Ok(()) => exception,
+        Err(other) => other,
+    }
+}
