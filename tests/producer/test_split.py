@@ -107,6 +107,25 @@ def test_small_files_share_a_chunk_and_large_ones_are_cut(tmp_path: Path) -> Non
     assert warnings == []
 
 
+def test_chunks_are_equal_whatever_the_files(tmp_path: Path) -> None:
+    """So that two workers end together: a hundred and three hundred are twice two hundred."""
+    one = source(tmp_path / "one", b"word " * 2000)
+    three = source(tmp_path / "three", b"word " * 6000)
+    for files in ([one, three], [three, one], [one] * 4):
+        chunks, _ = chunks_of(files, "gpt2", 20_000)
+        sizes = [sum(s.end - s.start for s in chunk) for chunk in chunks]
+        assert len(sizes) == 2
+        assert max(sizes) - min(sizes) <= 10
+
+
+def test_no_file_is_cut_near_its_end(tmp_path: Path) -> None:
+    files = [source(tmp_path / str(i), b"word " * n) for i, n in enumerate((1950, 2000, 2050))]
+    chunks, _ = chunks_of(files, "gpt2", 10_000)
+    assert [[(s.start, s.end) for s in chunk] for chunk in chunks] == [
+        [(0, file.size)] for file in files
+    ]
+
+
 def test_a_document_that_cannot_be_cut_is_one_chunk_with_a_warning(tmp_path: Path) -> None:
     files = [source(tmp_path / "dna", b"acgt" * 100_000 + b"<|end|>tail")]
     chunks, warnings = chunks_of(files, "gpt2", 1000)

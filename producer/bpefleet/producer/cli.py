@@ -58,10 +58,11 @@ def cli() -> None:
 @click.option(
     "--chunk-size",
     type=Size(),
-    show_default="128MiB, or 16MiB with a regex",
+    show_default="256MiB, or 16MiB with a regex",
     metavar="SIZE",
-    help="Text in one counting job, at most about. A worker needs some 25 MB beside its Python, "
-    "or with a regex of your own the chunk several times over.",
+    help="Text in one counting job, at most about. For the default a worker needs some 50 MB "
+    "beside its Python, for multilingual text 100; with a regex of your own, the chunk several "
+    "times over.",
 )
 @click.option(
     "--errors",

@@ -1,7 +1,8 @@
 """Splits the corpus into chunks: byte ranges that can be counted apart.
 
-Small files are packed together, large ones cut at the first safe place at or after each multiple
-of the chunk size (see `shared.boundaries`). Only the neighbourhood of each cut is read.
+The files are one stretch of bytes, and chunks equal parts of it, so that workers end together. A
+chunk ends at the first safe place at or after its part's end (see `shared.boundaries`), or at a
+file's end that is near. Only the neighbourhood of each cut is read.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _WINDOW: Final = 64 * 1024
 _MAX_WINDOW: Final = 16 * 1024 * 1024
+_NEAR: Final = 16
+"""Of a chunk, the part by which it may be shorter or longer rather than cut a file near its end."""
 _EVEN_ROUNDS: Final = 8
 """Chunks a worker beyond which an odd one out no longer matters."""
 MAX_SEGMENTS: Final = 4096
@@ -40,23 +43,40 @@ def split(
     Raises:
         SourceError: A file cannot be read.
     """
+    files = list(files)
+    total = sum(file.size for file in files)
+    step = _step(total, chunk_size)
+    near = step // _NEAR
     packed: list[Segment] = []
-    size = 0
     uncut: list[Segment] = []
+    done, goal = 0, step
     for file in files:
-        for segment in _segments(file, boundaries, chunk_size):
-            length = segment.end - segment.start
-            if packed and (size + length > chunk_size or len(packed) == MAX_SEGMENTS):
+        at = 0
+        while at < file.size:
+            is_full = goal <= done + near and goal < total
+            if packed and (is_full or len(packed) == MAX_SEGMENTS):
                 yield tuple(packed)
-                packed, size = [], 0
-            packed.append(segment)
-            size += length
-            if 4 * length > 5 * chunk_size:
-                uncut.append(segment)
+                packed = []
+            while goal <= done + near:
+                goal += step
+            end = file.size
+            if done + end - at > goal + near:
+                end = _next_cut(file, boundaries, at + goal - done)
+            packed.append(Segment(file.path, at, end))
+            if 4 * (end - at) > 5 * chunk_size:
+                uncut.append(packed[-1])
+            done += end - at
+            at = end
     if packed:
         yield tuple(packed)
     if uncut:
         warn(_long(uncut, chunk_size))
+
+
+def _step(total: int, chunk_size: int) -> int:
+    """Bytes of equal parts, about `chunk_size`: a tenth of one, left over, is no job of its own."""
+    parts = (total + chunk_size - chunk_size // 10 - 1) // chunk_size
+    return -(-total // max(1, parts))
 
 
 def even_chunk_size(total: int, chunk_size: int, workers: int) -> int:
@@ -81,31 +101,19 @@ def _long(uncut: list[Segment], chunk_size: int) -> str:
     )
 
 
-def _segments(file: SourceFile, boundaries: Boundaries, chunk_size: int) -> Iterator[Segment]:
-    # Parts of equal length: what were left over after full chunks would be a job for a few bytes.
-    parts = -(-10 * file.size // (11 * chunk_size))
-    if parts <= 1:
-        yield Segment(file.path, 0, file.size)
-        return
-    step = -(-file.size // parts)
+def _next_cut(file: SourceFile, boundaries: Boundaries, target: int) -> int:
+    """The first safe cut at or after `target`, else the end of the file."""
     try:
         descriptor = os.open(file.path, os.O_RDONLY)
+        try:
+            return _find_cut(descriptor, boundaries, target, file.size)
+        finally:
+            os.close(descriptor)
     except OSError as error:
         raise SourceError(f"{file.path}: {error.strerror}") from error
-    try:
-        start = 0
-        while start < file.size:
-            end = _next_cut(descriptor, boundaries, start + step, file.size)
-            yield Segment(file.path, start, end)
-            start = end
-    except OSError as error:
-        raise SourceError(f"{file.path}: {error.strerror}") from error
-    finally:
-        os.close(descriptor)
 
 
-def _next_cut(descriptor: int, boundaries: Boundaries, target: int, size: int) -> int:
-    """The first safe cut at or after `target`, else the end of the file."""
+def _find_cut(descriptor: int, boundaries: Boundaries, target: int, size: int) -> int:
     reach = boundaries.reach
     window = _WINDOW
     while target < size:
