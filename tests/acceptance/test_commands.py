@@ -107,9 +107,9 @@ def test_a_bad_chunk_fails_alone_and_is_retried(bad: Path, tmp_path: Path, worke
 def test_a_run_may_finish_without_what_keeps_failing(tmp_path: Path, corpus: Path) -> None:
     folder, out = tmp_path / "texts", tmp_path / "run"
     folder.mkdir()
-    (folder / "a.txt").write_bytes(corpus.read_bytes())
-    (folder / "b.txt").write_bytes(corpus.read_bytes()[:50_000] + b"\xff")
-    options = (*VOCAB, "--chunk-size", "340kB", "--workers", 0)
+    (folder / "a.txt").write_bytes(corpus.read_bytes()[:100_000])
+    (folder / "b.txt").write_bytes(corpus.read_bytes()[:99_999] + b"\xff")
+    options = (*VOCAB, "--chunk-size", "100kB", "--workers", 0)
     refused = bpefleet("train", folder, "-o", out, *options, "--allow-missing", "10%")
     assert refused.returncode == ExitCode.SOURCE, refused.stderr
     accepted = bpefleet("resume", out, "--workers", 0, "--allow-missing", "60%")

@@ -180,6 +180,28 @@ def test_a_signed_event_that_names_a_foreign_key_touches_nothing(  # noqa: PLR09
     assert artifacts(run.out) == expected
 
 
+def test_a_payload_in_the_place_of_the_signed_one_is_refused(  # noqa: PLR0917  fixtures
+    redis_url: str, connection: Redis, corpus: Path, expected: dict[str, bytes], tmp_path: Path,
+    key_file: Path, signer: Signer,
+) -> None:  # fmt: skip
+    """One that is as plausible as what the worker told of it."""
+    with _keyed(redis_url, corpus, tmp_path / "run", key_file) as run:
+        plan, name = run.plan, run.plan.run
+        told, put = Counts(), Counts()
+        told.add(b"the")
+        put.add(b"The")
+        payload = told.encode(bytes.fromhex(plan.digest))
+        key, read = keys.payload_key(name, 0, "x"), plan.chunk_bytes(0)
+        digest = hashlib.sha256(payload).hexdigest()
+        counted = Counted(key, digest, len(payload), read, 1, 1, 0, 0, 0.1, 1, "w", 1.0, 2.0)
+        connection.set(key, put.encode(bytes.fromhex(plan.digest)))
+        _announce_end(connection, name, 0, counted, signer)
+        eventually(lambda: connection.xlen(keys.events_key(name)) == 0)
+        with serving(redis_url, tmp_path / "log", "--key-file", key_file):
+            assert "the SHA-256 differs" in run.finish()
+    assert artifacts(run.out) == expected
+
+
 def test_replayed_jobs_and_events_count_once(
     redis_url: str, connection: Redis, corpus: Path, expected: dict[str, bytes], tmp_path: Path,
     key_file: Path,

@@ -11,7 +11,6 @@ compares what should be queued with what is.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -223,7 +222,8 @@ class Aggregator:
         return None
 
     def _check_and_add(self, chunk: int, counted: Counted, payload: bytes) -> None:
-        if hashlib.sha256(payload).hexdigest() != counted.sha256:
+        fingerprint = self._enqueuer.signer.fingerprint(payload)
+        if fingerprint and fingerprint != counted.sha256:
             raise PayloadError("the SHA-256 differs")
         if counted.bytes_read != self._plan.chunk_bytes(chunk):
             raise PayloadError("it is of another number of bytes")

@@ -94,7 +94,7 @@ class FleetJob(Job):
     def to_dict(self, include_meta: bool = True, include_result: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002  RQ's signature
         """What Redis holds of the job, signed."""
         fields = super().to_dict(include_meta, include_result)
-        return fields | {"signature": sign_job(self._signer, self.id, fields)}
+        return fields | {"signature": sign_job(self.signer, self.id, fields)}
 
     def restore(self, raw_data: Any) -> None:
         """Load from Redis what may be loaded: what is refused keeps nothing but its id and state.
@@ -103,7 +103,7 @@ class FleetJob(Job):
         """
         fields = {key.decode("ascii", "replace"): value for key, value in raw_data.items()}
         try:
-            super().restore(admitted(self._signer, self.id, fields))
+            super().restore(admitted(self.signer, self.id, fields))
             _ = self.func_name, self.args, self.kwargs  # parsed now, while it can be refused
         except Exception as error:  # noqa: BLE001  whatever a stranger can think of
             self.refused = str(error) if isinstance(error, RefusedJobError) else "is malformed"
@@ -115,14 +115,14 @@ class FleetJob(Job):
         self.webhooks = []
 
     @property
-    def _signer(self) -> Signer:
-        # A connection that is not ours, as RQ's own commands make, has no key.
+    def signer(self) -> Signer:
+        """That of its connection; one that is not ours, as RQ's own commands make, has no key."""
         return getattr(self.connection, "signer", Signer())
 
     def show(self, stage: str) -> None:
         """Leave in Redis what the attempt is at, and its log so far, should its worker die."""
         log = self.log_text().encode() if self.log_text else b""
-        signature = self._signer.sign(*self._log_parts(log))
+        signature = self.signer.sign(*self._log_parts(log))
         fields = {keys.STAGE_FIELD: stage, keys.LOG_FIELD: signature + b" " + log}
         self.connection.hset(self.key, mapping=fields)  # type: ignore[arg-type]
 
@@ -130,7 +130,7 @@ class FleetJob(Job):
         """The log as the attempt's worker left it; empty if there is none, or a stranger's."""
         found: Any = self.connection.hget(self.key, keys.LOG_FIELD) or b""
         signature, _, log = found.partition(b" ")
-        if not self._signer.accepts(signature, *self._log_parts(log)):
+        if not self.signer.accepts(signature, *self._log_parts(log)):
             return ""
         return printable(log[-TAIL_SIZE:].decode("utf-8", "ignore"))
 
@@ -185,7 +185,7 @@ class FleetJob(Job):
             return
         run, chunk = place
         stream = keys.events_key(run)
-        event = event_fields(self._signer, run, chunk, self.attempt, end)
+        event = event_fields(self.signer, run, chunk, self.attempt, end)
         pipeline.xadd(stream, event)  # type: ignore[arg-type]
         pipeline.expire(stream, keys.EVENTS_TTL)
 

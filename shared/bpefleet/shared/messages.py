@@ -97,7 +97,7 @@ class Counted(Message):
 
     Attributes:
         key: The Redis key of the payload.
-        sha256: Hex digest of the payload.
+        sha256: Hex digest of the payload; empty without a key.
         size: Bytes of the payload.
         bytes_read: Bytes of text counted.
         pretokens: Pre-tokens counted.

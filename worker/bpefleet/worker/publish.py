@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 import time
 from typing import TYPE_CHECKING, Final
@@ -15,10 +14,9 @@ from bpefleet.shared.memory import peak_rss
 from bpefleet.shared.messages import Counted
 
 if TYPE_CHECKING:
-    from rq.job import Job
-
     from bpefleet.kernel._kernel import Counts
     from bpefleet.kernel.segments import Tally
+    from bpefleet.shared.jobs import FleetJob
     from bpefleet.worker.stages import Stages
 
 _FULL_PAUSE: Final = 1.0
@@ -40,7 +38,7 @@ def encode(counts: Counts, digest: str) -> bytes:
     return payload
 
 
-def put(job: Job, key: str, payload: bytes) -> None:
+def put(job: FleetJob, key: str, payload: bytes) -> None:
     """Store the payload, waiting for room where Redis is full: the aggregator makes some."""
     while True:
         try:
@@ -52,7 +50,14 @@ def put(job: Job, key: str, payload: bytes) -> None:
 
 
 def publish(
-    job: Job, run: str, chunk: int, *, digest: str, counts: Counts, tally: Tally, stages: Stages
+    job: FleetJob,
+    run: str,
+    chunk: int,
+    *,
+    digest: str,
+    counts: Counts,
+    tally: Tally,
+    stages: Stages,
 ) -> Counted:
     """Put the counts under a key of their own: as an RQ result they would cost five times more.
 
@@ -70,7 +75,7 @@ def publish(
     """
     with stages.stage("encode"):
         payload = encode(counts, digest)
-        sha256 = hashlib.sha256(payload).hexdigest()
+        sha256 = job.signer.fingerprint(payload)
     key = keys.payload_key(run, chunk, secrets.token_hex(8))
     with stages.stage("publish"):
         put(job, key, payload)
