@@ -160,9 +160,9 @@ impl<'b, F: Form> Stream<'_, 'b, F> {
             return Ok(());
         }
         // The last one stays, for what follows is compared with it.
-        let keep = self.at.min(self.ahead.len().saturating_sub(1));
-        self.ahead.drain(..keep);
-        self.at -= keep;
+        let spent = self.at.min(self.ahead.len().saturating_sub(1));
+        self.ahead.drain(..spent);
+        self.at -= spent;
         let read = self.read();
         read.map_err(|error| FoldError {
             index: self.payload,
