@@ -60,9 +60,9 @@ def cli() -> None:
     type=Size(),
     show_default="256MiB, or 16MiB with a regex",
     metavar="SIZE",
-    help="Text in one counting job, at most about. For the default a worker needs some 50 MB "
-    "beside its Python, for multilingual text 100; with a regex of your own, the chunk several "
-    "times over.",
+    help="Text in one counting job, at most about. Beside its Python a worker needs some 50 MB for "
+    "200 MB of English, 120 MB for 90 MB of multilingual text; with a regex of your own, the chunk "
+    "several times over.",
 )
 @click.option(
     "--errors",

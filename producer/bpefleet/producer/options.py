@@ -14,7 +14,7 @@ from bpefleet.shared.patterns import resolve
 
 DEFAULT_SPECIAL_TOKENS: Final = ("<|endoftext|>",)
 DEFAULT_CHUNK_SIZE: Final = 256 * 1024 * 1024
-"""Bytes. Beside its counting a job costs some 25 ms of CPU time, and what its counts cost grows
+"""Bytes. Beside its counting a job costs some 22 ms of CPU time, and what its counts cost grows
 more slowly than the text. Measured with two workers: at 400 MB 7 % less CPU time than with 128 MiB
 and done 6 % sooner, at 1.1 GB 4 % both. What a worker's death loses takes a second to count again.
 """

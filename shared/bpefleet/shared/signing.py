@@ -58,7 +58,7 @@ class Signer:
         """What a signed message names data by that goes beside it: its SHA-256, hex.
 
         Empty without a key: against damage a payload has its own checksum, and against forgery an
-        unsigned hash is none, at a tenth of what the queue costs.
+        unsigned hash is none.
         """
         return hashlib.sha256(data).hexdigest() if self.key else ""
 
