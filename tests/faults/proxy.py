@@ -1,4 +1,4 @@
-"""A TCP relay that can fall silent: connections stay open, and nothing comes through."""
+"""A TCP relay that can fall silent, with its connections open, and that can drop them."""
 
 from __future__ import annotations
 
@@ -45,6 +45,12 @@ class Proxy:
     def mend(self) -> None:
         """Let everything through, what was held back first."""
         self._open.set()
+
+    def drop(self) -> None:
+        """End the connections that there are."""
+        for each in self._sockets:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
 
     def _accept(self) -> None:
         with suppress(OSError):

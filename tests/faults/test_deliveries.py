@@ -68,8 +68,11 @@ def test_duplicated_and_late_results(
 
 
 def _run(task: Task, launch: Launcher, out: Path, server: Server) -> Command:
-    """A run with a pool of workers, of which a few chunks are counted."""
-    launch.workers(server.url)
+    """A run with a pool of workers, of which a few chunks are counted.
+
+    With three workers, nine jobs are in Redis at the most, and never fewer than five.
+    """
+    launch.workers(server.url, 3)
     run = launch(*task.train(out), "--redis", server.url)
     eventually(lambda: counted(out) > 5, 20)
     return run

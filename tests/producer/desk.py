@@ -13,11 +13,12 @@ import orjson
 from blockbuster import blockbuster_ctx
 
 from bpefleet.kernel import Counts
+from bpefleet.producer.aggregator import Aggregator
 from bpefleet.producer.attempts import Journal
 from bpefleet.producer.directory import RunDirectory
 from bpefleet.producer.enqueue import Enqueuer
-from bpefleet.producer.fold import Aggregator
 from bpefleet.producer.options import Options, Resources
+from bpefleet.producer.payloads import Payloads
 from bpefleet.producer.plan import Plan
 from bpefleet.producer.progress import Progress
 from bpefleet.producer.session import Session
@@ -104,7 +105,7 @@ async def aggregating(
 ) -> AsyncIterator[tuple[Aggregator, asyncio.Task[None], Desk]]:
     connection = connect(url)
     directory, journal = RunDirectory(folder, plan), Journal(folder)
-    async with connect_async(url) as redis:
+    async with connect_async(url) as redis, Payloads(url, redis) as payloads:
         session = Session(
             directory=directory,
             resources=Resources(),
@@ -115,7 +116,11 @@ async def aggregating(
             todo=sorted(set(range(CHUNKS)) - ledger.chunks),
         )
         aggregator = Aggregator(
-            session, redis=redis, enqueuer=Enqueuer(connection, plan), upkeep=lambda: None
+            session,
+            redis=redis,
+            payloads=payloads,
+            enqueuer=Enqueuer(connection, plan),
+            upkeep=lambda: None,
         )
         with blockbuster_ctx():
             task = asyncio.create_task(aggregator.run())
@@ -132,3 +137,32 @@ async def end(task: asyncio.Task[None]) -> None:
     while not task.done():
         task.cancel()
         await asyncio.wait([task], timeout=0.1)
+
+
+async def serve(plan: Plan, ledger: Ledger, url: str, deliver: Deliver, folder: Path) -> Aggregator:
+    """Run the aggregator to its end while `deliver` answers each job."""
+    async with aggregating(plan, ledger, url, folder) as (aggregator, task, desk):
+
+        async def work() -> None:
+            async for chunk in desk.jobs():
+                desk.attempts[chunk] = desk.attempts.get(chunk, 0) + 1
+                await deliver(desk, chunk)
+
+        worker = asyncio.create_task(work())
+        async with asyncio.timeout(30):
+            await asyncio.wait([task, worker], return_when=asyncio.FIRST_COMPLETED)
+        await end(worker)
+        await task
+        await asyncio.to_thread(aggregator._enqueuer.forget_run)
+        left = {key async for key in desk.redis.scan_iter("bpefleet:*")}
+        assert left <= {
+            b"bpefleet:runs",
+            f"bpefleet:status:{plan.run}".encode(),
+            f"bpefleet:detail:{plan.run}".encode(),
+        }
+    return aggregator
+
+
+def expected() -> list[tuple[bytes, int]]:
+    words = [(f"word{chunk}".encode(), 1) for chunk in range(CHUNKS)]
+    return sorted([(b"the", sum(range(1, CHUNKS + 1))), *words])

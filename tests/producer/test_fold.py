@@ -20,11 +20,10 @@ from bpefleet.shared.messages import Failed
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bpefleet.producer.fold import Aggregator
     from bpefleet.producer.plan import Plan
 
 
-from tests.producer.desk import CHUNKS, Deliver, Desk, aggregating, end, make_plan
+from tests.producer.desk import CHUNKS, Desk, aggregating, expected, make_plan, serve
 
 
 @pytest.fixture(autouse=True)
@@ -35,35 +34,6 @@ def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def plan(tmp_path: Path) -> Plan:
     return make_plan(tmp_path)
-
-
-async def serve(plan: Plan, ledger: Ledger, url: str, deliver: Deliver, folder: Path) -> Aggregator:
-    """Run the aggregator to its end while `deliver` answers each job."""
-    async with aggregating(plan, ledger, url, folder) as (aggregator, task, desk):
-
-        async def work() -> None:
-            async for chunk in desk.jobs():
-                desk.attempts[chunk] = desk.attempts.get(chunk, 0) + 1
-                await deliver(desk, chunk)
-
-        worker = asyncio.create_task(work())
-        async with asyncio.timeout(30):
-            await asyncio.wait([task, worker], return_when=asyncio.FIRST_COMPLETED)
-        await end(worker)
-        await task
-        await asyncio.to_thread(aggregator._enqueuer.forget_run)
-        left = {key async for key in desk.redis.scan_iter("bpefleet:*")}
-        assert left <= {
-            b"bpefleet:runs",
-            f"bpefleet:status:{plan.run}".encode(),
-            f"bpefleet:detail:{plan.run}".encode(),
-        }
-    return aggregator
-
-
-def expected() -> list[tuple[bytes, int]]:
-    words = [(f"word{chunk}".encode(), 1) for chunk in range(CHUNKS)]
-    return sorted([(b"the", sum(range(1, CHUNKS + 1))), *words])
 
 
 def test_shuffled_and_duplicated_deliveries_count_once(

@@ -255,7 +255,8 @@ def test_a_payload_beyond_the_cap_is_not_fetched(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, redis_url: str
 ) -> None:
     """The producer's cap."""
-    monkeypatch.setattr("bpefleet.producer.fold.LARGEST_PAYLOAD", 1000)
+    for module in ("fold", "payloads"):
+        monkeypatch.setattr(f"bpefleet.producer.{module}.LARGEST_PAYLOAD", 1000)
     monkeypatch.setattr("bpefleet.producer.chunks.PAUSES", (0.0,))
     monkeypatch.setattr("bpefleet.producer.chunks.RETRIES", 1)
     with pytest.raises(Exception, match="or are larger than 1,000 bytes"):

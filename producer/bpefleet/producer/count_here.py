@@ -37,7 +37,7 @@ def count_here(session: Session) -> dict[int, Failed]:
         while not session.stop.requested() and (taken := chunks.take(1, 0.0)):
             tail.begin()
             _count(session, chunks, taken[0], tail)
-            session.watch.counting(session.ledger, chunks)
+            session.watch.counting(session.ledger, chunks, now=session.watch.due)
     finally:
         tail.close()
     return chunks.failed

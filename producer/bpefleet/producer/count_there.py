@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 from redis.exceptions import OutOfMemoryError, RedisError
 
 from bpefleet.producer.abandoned import end_abandoned
+from bpefleet.producer.aggregator import Aggregator
 from bpefleet.producer.enqueue import Enqueuer
-from bpefleet.producer.fold import Aggregator
+from bpefleet.producer.payloads import Payloads
 from bpefleet.shared.connect import connect, connect_async, redacted
 from bpefleet.shared.errors import QueueError
 from bpefleet.shared.keys import QUEUE
@@ -51,9 +52,17 @@ async def _count(session: Session, fleet: Fleet) -> dict[int, Failed]:
     with connect(fleet.url, fleet.signer, patient=patient) as connection:
         plan, resources = session.directory.plan, session.resources
         enqueuer = Enqueuer(connection, plan, errors=resources.errors, timeout=resources.timeout)
-        async with connect_async(fleet.url, patient=patient) as redis:
-            upkeep = Upkeep(fleet, connection)
-            aggregator = Aggregator(session, redis=redis, enqueuer=enqueuer, upkeep=upkeep)
+        async with (
+            connect_async(fleet.url, patient=patient) as redis,
+            Payloads(fleet.url, redis) as payloads,
+        ):
+            aggregator = Aggregator(
+                session,
+                redis=redis,
+                payloads=payloads,
+                enqueuer=enqueuer,
+                upkeep=Upkeep(fleet, connection),
+            )
             await aggregator.run()
         await asyncio.to_thread(enqueuer.forget_run)
     return aggregator.chunks.failed

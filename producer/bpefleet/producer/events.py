@@ -18,15 +18,16 @@ if TYPE_CHECKING:
     from bpefleet.shared.signing import Signer
 
 _MOST: Final = 64
+_START: Final = b"0-0"
 _SHOWN: Final = 300
 """Characters of an odd event that people are shown."""
 
 
 class Events:
-    """Reads events until they are dropped; what is not dropped comes again.
+    """Reads events until they are dropped; what is not dropped comes again, after `rewind`.
 
-    Reading always begins at the stream's start, so that no position has to be remembered: a Redis
-    that lost its memory, or whose clock went back, begins a stream with ids of any height.
+    No position is kept for longer than events are being settled: a Redis that lost its memory, or
+    whose clock went back, begins a stream with ids of any height.
     """
 
     def __init__(
@@ -36,16 +37,22 @@ class Events:
         self._plan = plan
         self._signer = signer
         self._key = events_key(plan.run)
+        self._last: bytes = _START
         self._odd = Few(warn, "events that are not a worker's were left aside")
+
+    def rewind(self) -> None:
+        """Read from the stream's start again."""
+        self._last = _START
 
     async def read(self, block_ms: int | None) -> list[Event]:
         """The next events; waits for the first up to `block_ms`, or not at all."""
         # redis-py types its answers for all protocols and decodings at once.
-        entries: Any = await self._redis.xread({self._key: b"0-0"}, count=_MOST, block=block_ms)
+        entries: Any = await self._redis.xread({self._key: self._last}, count=_MOST, block=block_ms)
         run, chunks = self._plan.run, len(self._plan.chunks)
         events = []
         for _stream, items in entries:
             for entry, fields in items:
+                self._last = entry
                 try:
                     events.append(read_event(self._signer, run, chunks, entry, fields))
                 except MessageError as error:
@@ -58,6 +65,10 @@ class Events:
         """Say how many events were left aside, if that was not said of each."""
         self._odd.sum_up()
 
-    async def drop(self, event: Event) -> None:
-        """Remove an event: what it tells of is in the ledger, or settled otherwise."""
-        await self._redis.xdel(self._key, event.id)
+    async def drop(self, event: Event, payload: str | None) -> None:
+        """Remove an event, and before it a payload: it is in the ledger, or settled otherwise."""
+        async with self._redis.pipeline(transaction=False) as pipeline:
+            if payload is not None:
+                pipeline.delete(payload)
+            pipeline.xdel(self._key, event.id)
+            await pipeline.execute()

@@ -13,6 +13,7 @@ No counts are kept in memory: a payload is in hash order, and to fold some is to
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 import orjson
@@ -51,11 +52,12 @@ _GROWTH: Final = 3
 class Ledger:
     """The folded chunks of a run.
 
-    Not for use by two threads at once.
+    Threads may add different chunks at once.
 
     Attributes:
         chunks: Indexes of the folded chunks.
         totals: Their sums.
+        still: Held while these change.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class Ledger:
         """
         self.chunks: set[int] = set()
         self.totals = Totals()
+        self.still = Lock()
         self._distinct = Distinct()
         self._folder = folder
         self._digest = bytes.fromhex(digest)
@@ -110,9 +113,10 @@ class Ledger:
         _demand_plausible(counted, info)
         part = self._folder / f"part-{chunk:08}.counts"
         write_atomically(part, orjson.dumps(counted), b"\n", payload)
-        self._note(part, {chunk}, counted, info)
-        if len(self._files) >= COMPACT_AT:
-            self.compact()
+        with self.still:
+            self._note(part, {chunk}, counted, info)
+            if len(self._files) >= COMPACT_AT:
+                self.compact()
         return True
 
     def folded(self) -> FoldedCounts:

@@ -73,10 +73,15 @@ class Watch:
         """The count stage begins, with what is in the ledger already."""
         self._progress.start_counting(self._now.bytes, ledger.totals.bytes_read)
 
+    @property
+    def due(self) -> bool:
+        """Whether it is time for a new snapshot."""
+        return time.monotonic() >= self._next
+
     def counting(
-        self, ledger: Ledger, chunks: Chunks, sweep: Sweep | None = None, *, now: bool = False
+        self, ledger: Ledger, chunks: Chunks, sweep: Sweep | None = None, *, now: bool
     ) -> Snapshot | None:
-        """Show how far counting is; the new snapshot, if it was time for one, or is to be `now`."""
+        """Show how far counting is; the new snapshot, if there is to be one `now`."""
         self._say()
         # The sweep was a while ago: some of what ran then is folded by now.
         running = {c: w for c, w in sweep.running.items() if c in chunks.queued} if sweep else {}
@@ -85,7 +90,7 @@ class Watch:
             f"{len(ledger.chunks):,}/{self._now.chunks:,} chunks, {len(running)} running, "
             f"{len(chunks.failed)} failed, about {ledger.unique:,} unique",
         )
-        if not (self._due() or now):
+        if not now:
             return None
         counted = ledger.totals.bytes_read
         rate = self._rate(counted, _RATE_OVER)
@@ -155,7 +160,7 @@ class Watch:
         self._progress.merged(merges)
         merging = Merging(self._rate(merges, _MERGES_OVER), examples(tokens))
         self._now = replace(self._now, merges_made=merges, merging=merging)
-        if self._due():
+        if self.due:
             self._show(self._now)
 
     def close(self) -> None:
@@ -170,13 +175,6 @@ class Watch:
         while self._unsaid:
             text, about = self._unsaid.popleft()
             self._progress.warn(text, run=self._now.run, **about)
-
-    def _due(self) -> bool:
-        now = time.monotonic()
-        if now < self._next:
-            return False
-        self._next = now + _EVERY
-        return True
 
     def _rate(self, done: int, over: float) -> float:
         """What is done a second, over so many last seconds."""
@@ -195,6 +193,7 @@ class Watch:
         ]
 
     def _show(self, snapshot: Snapshot) -> Snapshot:
+        self._next = time.monotonic() + _EVERY
         self._now = replace(snapshot, updated=time.time())
         data = orjson.dumps(self._now)
         temporary = self._path.with_suffix(".json.new")
