@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _WINDOW_PER_WORKER: Final = 3
 _MIN_WINDOW: Final = 4
 _BLOCK_MS: Final = 200
+_GLANCE_SECONDS: Final = 0.1
 _FULL_PAUSE: Final = 1.0
 _BETWEEN_MS: Final = 50
 """In which a worker goes from one chunk to the next, and a chunk's counts are folded."""
@@ -93,6 +94,7 @@ class Aggregator:
             gathering=self._gathering,
             signer=enqueuer.signer,
         )
+        self._next_glance = 0.0
         self._full_until = 0.0
         self._full_said = False
 
@@ -103,7 +105,8 @@ class Aggregator:
             while await self._take(None):
                 await self._folding.wait()
             while self.chunks.unfinished or self._holds():
-                await self._halt_if_asked()
+                if glances := self._glances():
+                    await self._halt_if_asked()
                 with self._hiccups.bearing():
                     await self._fill_window()
                     # As a chunk ends, its worker is between two. So a sweep waits for a moment in
@@ -113,7 +116,8 @@ class Aggregator:
                     if looks := due and (not taken or self._sweep.late):
                         await asyncio.sleep(_BETWEEN_MS / 1000 if taken else 0.0)
                         await self._look_around()
-                    await self._show(now=looks)
+                    if looks or glances:
+                        await self._show(now=looks)
             with self._hiccups.bearing():
                 await self._folding.wait()
                 # The page keeps what this says of failures and timings: no more detail is posted.
@@ -127,6 +131,17 @@ class Aggregator:
             self._events.sum_up()
             self._requests.sum_up()
 
+    def _glances(self) -> bool:
+        """Whether to see after the people now: not at every event, since that takes threads."""
+        if self._session.stop.now:
+            # Before Python 3.12, the cancellation itself may be lost in an `asyncio.wait_for`.
+            raise asyncio.CancelledError
+        now = asyncio.get_running_loop().time()
+        if now < self._next_glance:
+            return False
+        self._next_glance = now + _GLANCE_SECONDS
+        return True
+
     def _holds(self) -> bool:
         """Whether to wait for a retry, now that nothing but failed chunks is left."""
         holding = self._session.resources.hold and bool(self.chunks.failed) and not self._halted
@@ -135,9 +150,6 @@ class Aggregator:
         return holding
 
     async def _halt_if_asked(self) -> None:
-        if self._session.stop.now:
-            # Before Python 3.12, the cancellation itself may be lost in an `asyncio.wait_for`.
-            raise asyncio.CancelledError
         if self._halted or not await asyncio.to_thread(self._session.stop.requested):
             return
         self._halted = True
