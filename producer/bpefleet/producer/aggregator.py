@@ -195,7 +195,7 @@ class Aggregator:
 
     async def _look_around(self) -> None:
         await self._requests.follow(self.chunks, self._session)
-        found = await self._sweep.look(self._folding.out)
+        found = await self._sweep.look(self._folding.awaited)
         self.chunks.put_back(found.forgotten)
         for chunk in found.unannounced:
             # RQ may know how, but its word is not signed, and nothing is lost by counting again.

@@ -83,14 +83,14 @@ class Folding:
         return len(self._tasks)
 
     @property
-    def out(self) -> set[int]:
+    def awaited(self) -> set[int]:
         """The chunks that are in Redis with none of their events in hand."""
         return self._chunks.queued - {chunk for _, chunk in self._tasks}
 
     @property
     def saturated(self) -> bool:
         """Whether to read no events for now: too many are in hand, or of all chunks that remain."""
-        to_come = self._chunks.waiting or self._chunks.resting or self.out
+        to_come = self._chunks.waiting or self._chunks.resting or self.awaited
         return self.in_hand >= _MOST or (self.in_hand > 0 and not to_come)
 
     def begin(self, events: Iterable[Event]) -> None:
