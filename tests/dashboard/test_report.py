@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
+import orjson
 import pytest
 from playwright.sync_api import expect
 
 from bpefleet.producer.board import post_report
 from bpefleet.shared.errors import ExitCode
 from bpefleet.shared.keys import LARGEST_REPORT, STATUS_TTL, report_key, status_key
+from bpefleet.shared.status import Merging, Snapshot
 from tests.command import bpefleet
 from tests.dashboard.browser import opened
 from tests.dashboard.samples import RUN, post, sample_snapshot
@@ -233,6 +235,23 @@ def test_a_report_that_is_too_large_is_left_out(redis_url: str, connection: Redi
     post_report(redis_url, sample_snapshot(), b"x" * LARGEST_REPORT, said.append)
     assert connection.strlen(report_key(RUN)) == LARGEST_REPORT
     assert len(said) == 1
+
+
+def test_how_merging_went_stays_on_the_page(redis_url: str, connection: Redis) -> None:
+    """The report's writer does not know; the run told. What is no status is passed over."""
+    merging = Merging(1234.5, None)
+    for shown, expected in (
+        (orjson.dumps(sample_snapshot(merging=merging)), merging),
+        (None, None),
+        (b"{}", None),
+        (b"\xff", None),
+    ):
+        connection.delete(status_key(RUN))
+        if shown is not None:
+            connection.set(status_key(RUN), shown)
+        post_report(redis_url, sample_snapshot(merging=None), b"report", pytest.fail)
+        data: Any = connection.get(status_key(RUN))
+        assert Snapshot.from_json(orjson.loads(data)).merging == expected
 
 
 def test_what_cannot_be_shown_is_said(texts: Path, tmp_path: Path, redis_url: str,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
@@ -18,11 +19,10 @@ from bpefleet.shared.keys import (
     status_key,
 )
 from bpefleet.shared.messages import Message, MessageError
+from bpefleet.shared.status import Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from bpefleet.shared.status import Snapshot
 
 _Shown = TypeVar("_Shown", bound=Message)
 
@@ -100,6 +100,10 @@ def post_report(url: str, now: Snapshot, html: bytes, warn: Callable[[str], None
 
     try:
         with connect(url, patient=False) as connection, connection.pipeline() as pipeline:
+            shown: Any = connection.get(status_key(now.run))
+            # The run's directory does not tell how merging went.
+            with suppress(orjson.JSONDecodeError, MessageError):
+                now = replace(now, merging=Snapshot.from_json(orjson.loads(shown or b"")).merging)
             pipeline.set(report_key(now.run), html, ex=STATUS_TTL)
             post(pipeline, now.run, now, orjson.dumps(now), None)
             pipeline.execute()
