@@ -1,6 +1,6 @@
 # The Rust toolchain stays in the first stage; the second holds what runs, and no package manager's
 # caches. The wheel of the kernel is for Python's stable ABI: built by Debian's 3.11, used by 3.12.
-FROM rust:1.88.0-slim-bookworm AS build
+FROM rust:1.95.0-slim-bookworm AS build
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends python3-pip python3-venv \
@@ -8,7 +8,7 @@ RUN apt-get update \
 WORKDIR /src
 COPY . .
 RUN python3 -m venv /venv \
-    && /venv/bin/pip wheel --no-cache-dir --no-deps --wheel-dir /wheels ./kernel .
+    && BPEFLEET_RELEASE=1 /venv/bin/pip wheel --no-cache-dir --no-deps --wheel-dir /wheels ./kernel .
 
 FROM python:3.12.7-slim-bookworm
 RUN --mount=type=bind,from=build,source=/wheels,target=/wheels \

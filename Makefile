@@ -22,7 +22,7 @@ install: $(VENV)/.installed ## Create .venv, build the kernel, install bpefleet 
 
 $(VENV)/.installed: pyproject.toml $(KERNEL)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet ./kernel -e '.[test,lint]'
+	$(BIN)/pip install --quiet -e '.[test,lint]'
 	touch $@
 
 # The globs leave out site-packages, which lies in the same folder; a few of the standard library's

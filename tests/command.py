@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-BPEFLEET = (sys.executable, "-m", "bpefleet.producer")
+from tests.worker import processes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+BPEFLEET = (sys.executable, "-P", "-m", "bpefleet.producer")
 
 
 def bpefleet(*arguments: str | Path | int, **options: object) -> subprocess.CompletedProcess[str]:
@@ -23,26 +29,9 @@ def start(*arguments: str | Path | int) -> subprocess.Popen[str]:
 
 def descendants(pid: int) -> set[int]:
     """Every live process that `pid` started, and those that these did."""
-    parents: dict[int, int] = {}
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = status.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if fields[0] != "Z":
-            parents[int(status.parent.name)] = int(fields[1])
-    found = {pid}
-    while more := {child for child, parent in parents.items() if parent in found} - found:
-        found |= more
-    return found - {pid}
+    return alive(processes.descendants(pid))
 
 
-def alive(pids: set[int]) -> set[int]:
-    return {pid for pid in pids if Path(f"/proc/{pid}/cmdline").exists() and not zombie(pid)}
-
-
-def zombie(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
+def alive(pids: Iterable[int]) -> set[int]:
+    """Those that exist and are no zombies."""
+    return {pid for pid in pids if processes.is_alive(pid)}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from bpefleet.producer.embedded import EmbeddedServer
 from bpefleet.shared.connect import connect
@@ -16,6 +18,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from redis import Redis
+
+# For properties: no deadline, which a busy machine misses; in CI the same examples each time.
+settings.register_profile(
+    "bpefleet",
+    deadline=None,
+    derandomize=os.environ.get("CI") == "true",
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("bpefleet")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import venv
@@ -9,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from build.util import project_wheel_metadata
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("producer", "worker", "shared", "dashboard")
@@ -24,9 +26,9 @@ print("\\n".join(names))
 """
 
 
-def run(*command: str | Path) -> str:
+def run(*command: str | Path, env: dict[str, str] | None = None) -> str:
     result = subprocess.run(
-        [str(word) for word in command], capture_output=True, text=True, check=False
+        [str(word) for word in command], capture_output=True, text=True, check=False, env=env
     )
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
@@ -43,8 +45,18 @@ def test_no_folder_named_bpefleet_is_a_regular_package() -> None:
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("wheels")
     run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder,
-        ROOT / "kernel", ROOT)  # fmt: skip
+        ROOT / "kernel", ROOT, env={**os.environ, "BPEFLEET_RELEASE": "1"})  # fmt: skip
     return sorted(folder.glob("*.whl"))
+
+
+def test_a_checkout_brings_its_kernel_and_a_release_names_one(wheels: list[Path]) -> None:
+    """So that `pip install .`, `pipx install .` and `uv tool install .` need nothing first."""
+    metadata = project_wheel_metadata(ROOT)
+    needed = metadata.get_all("Requires-Dist") or ()
+    assert f"bpefleet-kernel @ {(ROOT / 'kernel').as_uri()}" in needed
+    with zipfile.ZipFile(wheels[0]) as wheel:
+        (name,) = (each for each in wheel.namelist() if each.endswith("/METADATA"))
+        assert f"Requires-Dist: bpefleet-kernel=={metadata['Version']}" in wheel.read(name).decode()
 
 
 def test_wheels_hold_every_module_the_types_and_the_page(wheels: list[Path]) -> None:

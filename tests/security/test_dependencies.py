@@ -31,9 +31,10 @@ def _names(requirements: list[str]) -> set[str]:
 def test_the_list_names_the_direct_python_dependencies(
     listed: dict[str, tuple[str, set[str]]],
 ) -> None:
-    project, kernel = _toml("pyproject.toml")["project"], _toml("kernel/pyproject.toml")["project"]
-    wanted = {"bpefleet": _names(project["dependencies"]) | _names(kernel["dependencies"])}
-    for extra, requirements in project["optional-dependencies"].items():
+    ours, kernel = _toml("pyproject.toml"), _toml("kernel/pyproject.toml")["project"]
+    needed = ours["tool"]["hatch"]["metadata"]["hooks"]["custom"]["dependencies"]
+    wanted = {"bpefleet": _names(needed) | _names(kernel["dependencies"])}
+    for extra, requirements in ours["project"]["optional-dependencies"].items():
         if extra not in ("test", "lint"):
             wanted[f"bpefleet[{extra}]"] = _names(requirements)
     found = {who: {name for name, (_, by) in listed.items() if who in by} for who in wanted}

@@ -2,35 +2,47 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
+from typing import TYPE_CHECKING
+
+import psutil
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 def children(pid: int) -> list[int]:
-    """The process ids of a process's children."""
-    return [child for child, parent, _state in _table() if parent == pid]
+    """The process ids of a process's children, in the order in which they began."""
+    return _below(pid, recursive=False)
 
 
 def descendants(pid: int) -> list[int]:
     """The process ids of a process's children, their children, and so on."""
-    found = children(pid)
-    return found + [below for child in found for below in descendants(child)]
+    return _below(pid, recursive=True)
 
 
 def is_alive(pid: int) -> bool:
     """Whether a process exists and is not a zombie."""
-    return any(each == pid and not state.startswith("Z") for each, _parent, state in _table())
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
 
 
-def are_gone(pids: list[int]) -> bool:
+def are_gone(pids: Iterable[int]) -> bool:
     """Whether none of some processes is alive."""
     return not any(is_alive(pid) for pid in pids)
 
 
-def _table() -> list[tuple[int, int, str]]:
-    command = ["ps", "-A", "-o", "pid=,ppid=,state="]
-    listing = subprocess.run(
-        command, check=True, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}
+def command_lines() -> str:
+    """What any user of the machine sees of every process's command line."""
+    return "\n".join(
+        " ".join(each.info["cmdline"] or ()) for each in psutil.process_iter(["cmdline"])
     )
-    rows = (line.split() for line in listing.stdout.splitlines())
-    return [(int(pid), int(parent), state) for pid, parent, state in rows]
+
+
+def _below(pid: int, *, recursive: bool) -> list[int]:
+    try:
+        found = psutil.Process(pid).children(recursive=recursive)
+    except psutil.NoSuchProcess:
+        return []
+    return [process.pid for process in sorted(found, key=lambda each: each.create_time())]

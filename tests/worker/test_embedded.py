@@ -19,7 +19,7 @@ from bpefleet.producer.local_workers import LocalWorkers
 from bpefleet.shared.connect import check, connect
 from bpefleet.shared.errors import NoWorkersError, QueueError
 from tests.eventually import eventually
-from tests.worker.processes import are_gone, descendants
+from tests.worker.processes import are_gone, command_lines, descendants
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -171,10 +171,6 @@ def test_workers_that_end_unasked_are_said(redis_url: str) -> None:
 
 
 def test_the_password_is_in_no_command_line() -> None:
-    def listing() -> str:
-        command = ["ps", "-A", "-ww", "-o", "args="]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
     with LocalWorkers("redis://user:hunter2@127.0.0.1:1", 1):
-        shown = eventually(lambda: text if "bpefleet.worker" in (text := listing()) else "")
+        shown = eventually(lambda: text if "bpefleet.worker" in (text := command_lines()) else "")
     assert "hunter2" not in shown

@@ -12,8 +12,6 @@
 //! Everything is checked on the way: payloads are foreign input, and nothing of the result is used
 //! before the last of them was read to its end.
 
-use std::hint::select_unpredictable;
-
 use super::body::{self, Pretokens, BAD_ENTRY, OUT_OF_ORDER, TRAILING, WRONG_TOTAL};
 use super::cursor::Cursor;
 use super::form::{Entry, Form, Long, Word};
@@ -280,7 +278,8 @@ fn merge<P: Copy + Ord>(ours: &[Entry<P>], theirs: &[Entry<P>], out: &mut Vec<En
         alike &= apart | (our.pretoken == their.pretoken);
         out.push(Entry {
             hash: our.hash.min(their.hash),
-            pretoken: select_unpredictable(is_ours, our.pretoken, their.pretoken),
+            // By index: a choice that is made without a branch.
+            pretoken: [their, our][usize::from(is_ours)].pretoken,
             count: our.count * u64::from(is_ours) + their.count * u64::from(is_theirs),
         });
         here += usize::from(is_ours);

@@ -65,15 +65,21 @@ pub(super) fn scan<F: Family, S: Sink>(machine: Machine, text: &[u8], sink: &mut
 }
 
 /// The whole loop is compiled for the machine, so that its bit tricks are single
-/// instructions too and the sink is inlined into it. The features are [`Avx2`]'s.
+/// instructions too and the sink is inlined into it.
+///
+/// # Safety
+///
+/// The machine has the features that an [`Avx2`] proves.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
-fn scan_avx2<F: Family, S: Sink>(text: &[u8], sink: &mut S) {
+unsafe fn scan_avx2<F: Family, S: Sink>(text: &[u8], sink: &mut S) {
     scan_with::<F, S>(
         text,
         sink,
-        |window| avx2::classify(window),
-        |classes| avx2::transpose(classes),
+        // SAFETY: it demands of the machine what this function does.
+        |window| unsafe { avx2::classify(window) },
+        // SAFETY: likewise.
+        |classes| unsafe { avx2::transpose(classes) },
     );
 }
 
