@@ -1,7 +1,7 @@
 """What the package needs: the list in `pyproject.toml`, and its own kernel.
 
-In a checkout the kernel is the one beside it, so that `pip install .`, `pipx install .` and `uv tool
-install .` build both. What is handed on must not name a folder of this machine: with
+In a checkout the kernel is the one beside it, so that `pip install .`, `pipx install .` and `uv
+tool install .` build both. What is handed on must not name a folder of this machine: with
 `BPEFLEET_RELEASE=1` in the environment, as for images and releases, it names the kernel's release.
 """
 

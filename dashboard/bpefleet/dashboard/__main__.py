@@ -11,6 +11,7 @@ import click
 from bpefleet.shared import logs
 from bpefleet.shared.command import (
     error_as_exit,
+    from_environment,
     key_file_option,
     parent_option,
     port_option,
@@ -22,8 +23,9 @@ from bpefleet.shared.lifeline import die_with
 _EXTRA: Final = ("starlette", "uvicorn", "prometheus_client")
 
 
+@from_environment
 @click.command(
-    "bpefleet dashboard",
+    "dashboard",
     help="Show the runs of a Redis as a page, and as metrics for Prometheus under /metrics.",
     epilog=(
         "The address to open is printed on stderr. It holds a token, new at each start, without "
@@ -81,4 +83,4 @@ def main(*, parent: int | None, **options: Any) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(prog_name="bpefleet dashboard")

@@ -77,9 +77,13 @@ def serve(settings: Settings) -> None:
         )
     )
     _announce(settings, access, listener, token)
-    # Uvicorn raises again the signals that it took.
+
+    def stop(*_: object) -> None:
+        server.should_exit = True
+
+    # Uvicorn raises again the signals that it took, and has not taken those of this moment.
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: None)
+        signal.signal(number, stop)
     with listener:
         server.run(sockets=[listener])
 

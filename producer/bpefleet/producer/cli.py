@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import signal
 import sys
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
 
@@ -15,7 +16,7 @@ from bpefleet.producer import cli_options as options_
 from bpefleet.producer import cli_runs
 from bpefleet.producer.cli_options import EXIT_CODES, Size
 from bpefleet.producer.cli_summary import summarize
-from bpefleet.shared.command import error_as_exit
+from bpefleet.shared.command import ENVIRONMENT, error_as_exit, from_environment
 from bpefleet.shared.errors import ExitCode, InterruptedRunError
 from bpefleet.shared.startup import collect_rarely
 
@@ -24,7 +25,29 @@ if TYPE_CHECKING:
     from types import FrameType
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+_PROGRAMS: Final = ("dashboard", "worker")
+"""Commands that are programs of their own, found by name: producer, worker and dashboard do not
+import each other."""
+
+
+class _Commands(click.Group):
+    """The commands of the producer, and the other programs, which it does not import."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *_PROGRAMS})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _PROGRAMS:
+            return super().get_command(ctx, cmd_name)
+        module = import_module(f"bpefleet.{cmd_name}.__main__")
+        return cast("click.Command", module.main)
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=ENVIRONMENT,
+)
 @click.version_option(package_name="bpefleet", prog_name="bpefleet")
 def cli() -> None:
     """Train byte-level BPE tokenizers on corpora that outgrow one machine."""
@@ -100,6 +123,8 @@ def train(
 
 for command in cli_runs.COMMANDS:
     cli.add_command(command)
+for command in cli.commands.values():
+    from_environment(command)
 
 
 def _stop(_signal: int, _frame: FrameType | None) -> None:
@@ -115,7 +140,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _stop)
     try:
         with error_as_exit():
-            cli(standalone_mode=False)
+            cli(prog_name="bpefleet", standalone_mode=False)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:

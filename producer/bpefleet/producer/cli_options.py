@@ -37,6 +37,21 @@ class Size(click.ParamType[int]):
         return int(match[1]) * _UNITS[match[2].lower()]
 
 
+class Number(click.ParamType[int]):
+    """How many: `32000`, `32k`, `1m`."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read a number, or end with click's usage error."""
+        if isinstance(value, int):
+            return value
+        match = re.fullmatch(r"\s*(-?\d+)\s*([km]?)\s*", value, re.IGNORECASE)
+        if match is None:
+            self.fail(f"{value!r} is no number; write it as 32000 or 32k", param, ctx)
+        return int(match[1]) * _UNITS[match[2].lower()]
+
+
 class Percent(click.ParamType[float]):
     """A share: `0.1%`."""
 
@@ -154,10 +169,10 @@ max_token_length_option = click.option(
 )
 vocab_size_option = click.option(
     "--vocab-size",
-    type=int,
+    type=Number(),
     required=True,
     metavar="N",
-    help="Tokens in all: 256 bytes, the merges, the special tokens.",
+    help="Tokens in all: 256 bytes, the merges, the special tokens. 32k is 32,000.",
 )
 out_option = click.option(
     "-o",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -196,23 +194,6 @@ def acl() -> None:
     click.echo(acl_file(), nl=False)
 
 
-def _program(name: str, text: str) -> click.Command:
-    """A command that becomes a program of its own: producer, worker and dashboard never meet."""
-
-    @click.command(
-        name,
-        help=text,
-        context_settings={"ignore_unknown_options": True, "help_option_names": []},
-        add_help_option=False,
-    )
-    @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-    def become(arguments: tuple[str, ...]) -> None:
-        command = [sys.executable, "-m", f"bpefleet.{name}", *arguments]
-        os.execv(sys.executable, command)  # noqa: S606  no shell is wanted
-
-    return become
-
-
 @click.command(name="rq-dashboard", epilog=EXIT_CODES)
 @redis_option(text="The Redis to show.", required=True)
 @click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address.")
@@ -236,11 +217,6 @@ COMMANDS: Final = (
     profile,
     report,
     cancel,
-    _program("worker", "Serve any run on a Redis: bpefleet worker --redis URL [-n N]."),
-    _program(
-        "dashboard",
-        "Show the runs of a Redis as a page, and as metrics: bpefleet dashboard --redis URL.",
-    ),
     rq_dashboard,
     keygen,
     acl,

@@ -16,6 +16,11 @@ from bpefleet.shared.text import printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+ENVIRONMENT: Final = (
+    "Every option can be given as an environment variable: BPEFLEET_ and its name, such as "
+    "BPEFLEET_VOCAB_SIZE for --vocab-size. Several values are divided by spaces. The command line "
+    "counts first."
+)
 KEY_HELP: Final = "The fleet's shared key, made by `bpefleet keygen`. Needed across a network."
 
 
@@ -27,6 +32,15 @@ def error_as_exit() -> Iterator[None]:
     except BpefleetError as error:
         click.echo(f"error: {printable(str(error))}", err=True)
         sys.exit(error.exit_code)
+
+
+def from_environment(command: click.Command) -> click.Command:
+    """Let each option of `command` be given as an environment variable, see `ENVIRONMENT`."""
+    for parameter in command.params:
+        if isinstance(parameter, click.Option) and not (parameter.hidden or parameter.envvar):
+            name = max(parameter.opts, key=len).lstrip("-")
+            parameter.envvar = f"BPEFLEET_{name.replace('-', '_').upper()}"
+    return command
 
 
 def redis_option(*names: str, text: str, **more: Any) -> Callable[..., Any]:

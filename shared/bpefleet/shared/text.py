@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import html
+import re
+from typing import Any
+
+import orjson
 
 
 def printable(text: str) -> str:
@@ -20,3 +24,16 @@ def escaped(text: str) -> str:
 def line(text: str) -> str:
     r"""`text` as one line, with control and format characters spelled out."""
     return printable(text).replace("\n", r"\n")
+
+
+def json_text(value: Any) -> str:
+    r"""`value` as indented JSON in which control and format characters are escaped, as `\u202e`."""
+    text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    return re.sub(r"[^\n -~]", lambda char: _json_escape(char[0]), text)
+
+
+def _json_escape(char: str) -> str:
+    if char.isprintable():
+        return char
+    units = char.encode("utf-16-be")
+    return "".join(rf"\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))

@@ -11,6 +11,7 @@ import click
 
 from bpefleet.shared.command import (
     error_as_exit,
+    from_environment,
     key_file_option,
     log_format_option,
     parent_option,
@@ -19,15 +20,16 @@ from bpefleet.shared.command import (
 from bpefleet.shared.startup import collect_rarely
 
 
+@from_environment
 @click.command(
-    "bpefleet worker",
+    "worker",
     help="Serve every run on a Redis with counting workers.",
     epilog=(
         "The workers read the sources themselves, under the paths that the producer was given. "
         "Ctrl-C or SIGTERM once: finish the running chunks, then stop. Twice: stop now; the "
         "chunks are counted again elsewhere."
     ),
-    context_settings={"max_content_width": 100},
+    context_settings={"max_content_width": 100, "help_option_names": ["-h", "--help"]},
 )
 @redis_option(
     "url",
@@ -74,4 +76,4 @@ def main(*, url: str, verbose: bool, quiet: bool, **options: Any) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(prog_name="bpefleet worker")
