@@ -55,6 +55,17 @@ def _listens(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
+def test_what_the_readme_makes_keeps_its_secrets_and_its_place(tmp_path: Path) -> None:
+    """In one shell, as it is typed; the folder's own files are as readable as by default."""
+    if not shutil.which("openssl"):
+        pytest.skip("openssl is not installed")
+    project = Project(tmp_path, TLS)
+    script = "umask 022\n" + "\n".join(readme_blocks()[:2]) + '\n[ "$(umask)" = 0022 ]; pwd'
+    project.prepare(f'[ "$({{ {script}\n}} | tail -n 1)" = "$(pwd)" ]')
+    secret = [tmp_path / ".env", *(tmp_path / "secrets").iterdir()]
+    assert [path.name for path in secret if path.stat().st_mode & 0o077] == []
+
+
 def test_redis_is_healthy(project: Project) -> None:
     if not shutil.which("redis-cli"):
         pytest.skip("redis-cli is not installed")

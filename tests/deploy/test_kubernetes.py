@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import shutil
+import subprocess
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -11,18 +13,22 @@ from bpefleet.shared.keys import QUEUE
 from tests.command import bpefleet
 from tests.deploy.compose import PLAIN, ROOT, read
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 FOLDER = ROOT / "deploy" / "kubernetes"
+IMAGE = FOLDER / "image"
 VERSION = "1.31"
 
 
 def _all() -> list[dict[str, Any]]:
-    files = sorted(FOLDER.glob("*.yaml"))
+    files = sorted(FOLDER.rglob("*.yaml"))
     return [each for file in files for each in yaml.safe_load_all(file.read_text())]
 
 
 OBJECTS = _all()
 PODS = {
-    each["metadata"].get("name", "producer"): each["spec"]["template"]["spec"]
+    each["metadata"]["name"]: each["spec"]["template"]["spec"]
     for each in OBJECTS
     if each["kind"] in ("Deployment", "Job")
 }
@@ -69,6 +75,8 @@ def test_what_runs_is_what_compose_runs(name: str) -> None:
     if name == "dashboard":
         args.remove(allowed[0])
     assert sorted(args) == sorted(service["command"])
+    if name == "redis":
+        assert "--maxmemory" in args, "full, it must refuse before the system kills it"
     assert container["image"] == service["image"]
     ours = {each["name"]: each["value"] for each in container.get("env", [])}
     assert set(ours) == set(service.get("environment", {}))
@@ -79,7 +87,7 @@ def test_what_runs_is_what_compose_runs(name: str) -> None:
 
 
 def test_the_producer_goes_on_where_a_pod_before_it_ended() -> None:
-    (container,) = PODS["producer"]["containers"]
+    (container,) = PODS["train"]["containers"]
     (script,) = container["args"]
     told = bpefleet("--help").stdout
     for command in ("resume", "train"):
@@ -98,9 +106,13 @@ def test_keda_scales_the_workers_by_our_queue() -> None:
 
 
 def test_kustomize_names_files_that_are_there() -> None:
-    (kustomization,) = (each for each in OBJECTS if each["kind"] == "Kustomization")
-    assert all((FOLDER / name).is_file() for name in kustomization["resources"])
-    (secret,) = kustomization["secretGenerator"]
+    kinds = {"Kustomization", "Component"}
+    files = {f.parent: yaml.safe_load(f.read_text()) for f in FOLDER.rglob("kustomization.yaml")}
+    assert {each["kind"] for each in files.values()} == kinds
+    for folder, each in files.items():
+        assert all((folder / name).is_file() for name in each.get("resources", ()))
+        assert all((folder / name).is_dir() for name in each.get("components", ()))
+    (secret,) = files[FOLDER]["secretGenerator"]
     mounted = {
         volume["secret"]["secretName"]
         for pod in PODS.values()
@@ -108,3 +120,31 @@ def test_kustomize_names_files_that_are_there() -> None:
         if "secret" in volume
     }
     assert mounted == {secret["name"]}
+
+
+def test_all_that_name_the_image_take_its_name_from_one_place() -> None:
+    """By the rules of kustomize: a component's images hold for what names the component."""
+    covered = set()
+    for file in (FOLDER / "kustomization.yaml", FOLDER / "train" / "kustomization.yaml"):
+        found = yaml.safe_load(file.read_text())
+        assert [(file.parent / each).resolve() for each in found["components"]] == [IMAGE]
+        covered |= {file.parent / name for name in found["resources"]}
+    ours = {file for file in FOLDER.rglob("*.yaml") if "image: bpefleet:" in file.read_text()}
+    assert ours
+    assert ours <= covered
+
+
+def test_kustomize_renames_the_image_everywhere(tmp_path: Path) -> None:
+    if not (kubectl := shutil.which("kubectl")):
+        pytest.skip("kubectl is not installed")
+    shutil.copytree(FOLDER, tmp_path / "k")
+    for name in ("bpefleet.key", "dashboard.token"):
+        (tmp_path / "k" / name).write_text("x")
+    component = tmp_path / "k/image/kustomization.yaml"
+    component.write_text(component.read_text().replace("newName: bpefleet", "newName: other/name"))
+    for folder in ("k", "k/train"):
+        shown = subprocess.run(
+            [kubectl, "kustomize", tmp_path / folder], check=True, capture_output=True, text=True
+        ).stdout
+        assert "image: bpefleet" not in shown
+        assert "image: other/name:" in shown

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 UNITS = sorted((ROOT / "deploy" / "systemd").glob("*.service"))
+README = (ROOT / "deploy" / "README.md").read_text()
 EXPOSURE = "20"
 """Tenths of what `systemd-analyze security` calls exposure, from 0 to 100."""
 
@@ -61,6 +62,15 @@ def test_the_command_is_one_of_ours(unit: Path) -> None:
         pytest.skip(f"bpefleet {command} is not installed")
     told = bpefleet(command, "--help").stdout
     assert all(option in told for option in options if option.startswith("--"))
+
+
+def test_the_readme_makes_every_file_that_a_unit_needs(unit: Path) -> None:
+    service = _read(unit)
+    block = re.search(r"^## systemd.*?```\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    assert block
+    for needed in (service["EnvironmentFile"], service["LoadCredential"].partition(":")[2]):
+        assert re.search(rf"(> |keygen ){needed}\b", block[1]), needed
+    assert "pip install '.[dashboard]'" in block[1]
 
 
 def test_stopping_the_workers_lets_their_chunks_end() -> None:
