@@ -15,6 +15,9 @@ def __getattr__(name: str) -> object:
     # Loaded on first use: the trainer and `--help` would wait for RQ and asyncio in vain.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from bpefleet.producer import api  # noqa: PLC0415  see above
+    from bpefleet.shared.machine import demand_supported  # noqa: PLC0415  see above
+
+    demand_supported()
+    from bpefleet.producer import api  # noqa: PLC0415  likewise
 
     return getattr(api, name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
@@ -10,6 +9,7 @@ from typing import Final, Self
 from bpefleet.kernel import TIE_BREAKS
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.messages import Message
+from bpefleet.shared.machine import cores
 from bpefleet.shared.patterns import resolve
 
 DEFAULT_SPECIAL_TOKENS: Final = ("<|endoftext|>",)
@@ -134,7 +134,7 @@ class Resources:
     def local_workers(self) -> int:
         """How many workers the run starts itself."""
         if self.workers is None:
-            return 0 if self.redis else len(os.sched_getaffinity(0))
+            return 0 if self.redis else cores()
         return self.workers
 
     def chunk_size_for(self, pattern: str) -> int:

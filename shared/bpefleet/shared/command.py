@@ -11,6 +11,7 @@ import click
 
 from bpefleet.shared import logs
 from bpefleet.shared.errors import BpefleetError
+from bpefleet.shared.machine import demand_supported
 from bpefleet.shared.text import printable
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ KEY_HELP: Final = "The fleet's shared key, made by `bpefleet keygen`. Needed acr
 def error_as_exit() -> Iterator[None]:
     """Within the block, an error of ours becomes one message on stderr and its exit code."""
     try:
+        demand_supported()
         yield
     except BpefleetError as error:
         click.echo(f"error: {printable(str(error))}", err=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 from typing import Any
 
@@ -17,6 +16,7 @@ from bpefleet.shared.command import (
     parent_option,
     redis_option,
 )
+from bpefleet.shared.machine import cores
 from bpefleet.shared.startup import collect_rarely
 
 
@@ -41,7 +41,7 @@ from bpefleet.shared.startup import collect_rarely
     "-n",
     "--processes",
     type=click.IntRange(min=1),
-    default=lambda: len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count(),
+    default=cores,
     show_default="the number of cores",
     help="How many workers to run.",
 )
