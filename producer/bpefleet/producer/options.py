@@ -8,8 +8,8 @@ from typing import Final, Self
 
 from bpefleet.kernel import TIE_BREAKS
 from bpefleet.shared.errors import UsageError
-from bpefleet.shared.messages import Message
 from bpefleet.shared.machine import cores
+from bpefleet.shared.messages import Message
 from bpefleet.shared.patterns import resolve
 
 DEFAULT_SPECIAL_TOKENS: Final = ("<|endoftext|>",)
