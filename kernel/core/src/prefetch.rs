@@ -24,13 +24,6 @@ pub(crate) fn prefetch<T>(items: &[T], at: usize) {
 pub(crate) fn prefer_large<T>(items: &mut [T]) {
     #[cfg(target_os = "linux")]
     {
-        use std::ffi::{c_int, c_void};
-
-        extern "C" {
-            /// madvise(2).
-            fn madvise(start: *mut c_void, length: usize, advice: c_int) -> c_int;
-        }
-        const MADV_HUGEPAGE: c_int = 14;
         /// At least the page size anywhere; the start must be a multiple of it.
         const PAGE: usize = 1 << 16;
         /// Less than this is not worth a system call: it holds no large page.
@@ -43,10 +36,10 @@ pub(crate) fn prefer_large<T>(items: &mut [T]) {
             // SAFETY: the range lies within `items`, and this advice changes how memory is
             // mapped, never what it holds. Refusal is harmless, so the result is not looked at.
             unsafe {
-                madvise(
+                libc::madvise(
                     start.wrapping_add(skip).cast(),
                     length - skip,
-                    MADV_HUGEPAGE,
+                    libc::MADV_HUGEPAGE,
                 )
             };
         }
