@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-ARTIFACTS = ("tokenizer.json", "vocab.json", "merges.txt", "tokenizer.tiktoken", "tiktoken.json")
+ARTIFACTS = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "vocab.json",
+    "merges.txt",
+    "tokenizer.tiktoken",
+    "tiktoken.json",
+)
 
 
 def artifacts(directory: Path) -> dict[str, bytes]:

@@ -92,6 +92,12 @@ CASES: list[tuple[str, Arguments, ExitCode, str]] = [
         ExitCode.USAGE,
         "single byte",
     ),
+    (
+        "special spelled",
+        lambda p: [p / "good.txt", *VOCAB, "--special-token", "é"],
+        ExitCode.USAGE,
+        "is how GPT-2's files spell the bytes b'\\xe9'",
+    ),
     ("size", lambda p: [p / "good.txt", *VOCAB, "--chunk-size", "lots"], ExitCode.USAGE, "64MiB"),
     (
         "no redis",

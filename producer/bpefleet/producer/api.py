@@ -29,6 +29,10 @@ def train(
     out: Source,
     pattern: str = "cl100k",
     special_tokens: Iterable[str] = DEFAULT_SPECIAL_TOKENS,
+    eos_token: str | None = None,
+    pad_token: str | None = None,
+    bos_token: str | None = None,
+    unk_token: str | None = None,
     tie_break: str = "lexmax",
     min_frequency: int = 0,
     max_token_length: int | None = None,
@@ -57,6 +61,11 @@ def train(
         out: Directory for the run and its artifacts; must not exist, or be empty.
         pattern: Name of a split rule (`shared.patterns.PATTERNS`), or a regex.
         special_tokens: Never counted, never merged; each ends a piece of text.
+        eos_token: The special token that ends a text, for transformers; empty for none. None:
+            `<|endoftext|>`, if it is a special token.
+        pad_token: The one that fills up a batch; empty for none. None: the one that ends a text.
+        bos_token: The one that begins a text. It is not added to any.
+        unk_token: The one for unknown text, which there is none of.
         tie_break: Among pairs of equal count: `lexmax`, `rawid`, `hf` or `lexmin`.
         min_frequency: Pairs that occur less often are not merged.
         max_token_length: Bytes of the longest token allowed.
@@ -93,6 +102,10 @@ def train(
         errors=errors,
         allow_fewer_merges=allow_fewer_merges,
         export=tuple(export),
+        eos_token=eos_token,
+        pad_token=pad_token,
+        bos_token=bos_token,
+        unk_token=unk_token,
     )
     resources = Resources(
         redis=redis,

@@ -3,6 +3,7 @@
 | file | read by |
 |---|---|
 | `tokenizer.json` | Hugging Face tokenizers |
+| `tokenizer_config.json`, `special_tokens_map.json` | transformers, beside `tokenizer.json` |
 | `vocab.json`, `merges.txt` | GPT-2's format |
 | `tokenizer.tiktoken`, `tiktoken.json` | tiktoken: the ranks, and the encoding's other parts |
 | `vocab.pkl`, `merges.pkl` | `pickle`, on demand |
@@ -21,21 +22,36 @@ import orjson
 
 from bpefleet.producer.files import write_atomically
 from bpefleet.producer.stages import Stage
-from bpefleet.shared.errors import UsageError
-from bpefleet.shared.huggingface import tokenizer_json
+from bpefleet.shared.huggingface import (
+    special_tokens_map,
+    tokenizer_config,
+    tokenizer_json,
+    vocab,
+)
 from bpefleet.shared.tokenizer import MANIFEST, MERGES, VOCAB, Tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 _INDENT: Final = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 
 
 def write_artifacts(
-    folder: Path, tokenizer: Tokenizer, export: Iterable[str], manifest: dict[str, Any]
+    folder: Path,
+    tokenizer: Tokenizer,
+    roles: Mapping[str, str],
+    export: Iterable[str],
+    manifest: dict[str, Any],
 ) -> dict[str, Any]:
     """Write a tokenizer's files to `folder`, and last the manifest with their digests.
+
+    Args:
+        folder: Where to.
+        tokenizer: The tokenizer.
+        roles: What transformers is told of special tokens (see `Options.roles`).
+        export: Further files: `pickle`.
+        manifest: What is known of the run.
 
     Returns:
         The manifest as written: `manifest`, under `files` name to SHA-256 (hex), and the stage
@@ -49,7 +65,11 @@ def write_artifacts(
     start = Stage()
     contents = {
         "tokenizer.json": orjson.dumps(tokenizer_json(tokenizer), option=_INDENT),
-        VOCAB: orjson.dumps(_vocab(tokenizer)),
+        "tokenizer_config.json": orjson.dumps(tokenizer_config(tokenizer, roles), option=_INDENT),
+        "special_tokens_map.json": orjson.dumps(
+            special_tokens_map(tokenizer, roles), option=_INDENT
+        ),
+        VOCAB: orjson.dumps(vocab(tokenizer)),
         MERGES: _merges(tokenizer),
         "tokenizer.tiktoken": _tiktoken_ranks(tokenizer),
         "tiktoken.json": orjson.dumps(_tiktoken_parts(tokenizer), option=_INDENT),
@@ -66,16 +86,6 @@ def write_artifacts(
     manifest = manifest | {"files": digests, "stages": stages}
     write_atomically(folder / MANIFEST, orjson.dumps(manifest, option=_INDENT))
     return manifest
-
-
-def _vocab(tokenizer: Tokenizer) -> dict[str, int]:
-    spelled = {tokenizer.spelled[token]: number for token, number in tokenizer.ranks.items()}
-    if clash := spelled.keys() & tokenizer.special_tokens.keys():
-        raise UsageError(
-            f"the special token {min(clash)!r} is how GPT-2's files spell another token",
-            hint="choose another special token",
-        )
-    return spelled | tokenizer.special_tokens
 
 
 def _merges(tokenizer: Tokenizer) -> bytes:

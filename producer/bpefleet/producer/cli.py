@@ -75,6 +75,7 @@ def cli() -> None:
     help="Separates documents; never counted or merged. Repeat for several.",
 )
 @click.option("--no-special-tokens", is_flag=True, help="Have none, not even the default.")
+@options_.role_options
 @options_.tie_break_option
 @options_.min_frequency_option
 @options_.max_token_length_option

@@ -193,3 +193,31 @@ export_option = click.option(
     type=click.Choice(["pickle"]),
     help="Also write vocab.pkl and merges.pkl.",
 )
+_ROLE_OPTIONS: Final = (
+    click.option(
+        "--eos-token",
+        metavar="TOKEN",
+        help="The special token that ends a text, for Hugging Face's transformers; '' for none. "
+        "Default: <|endoftext|>, if there is one.",
+    ),
+    click.option(
+        "--pad-token",
+        metavar="TOKEN",
+        help="The one that fills up a batch; '' for none. Default: the one that ends a text.",
+    ),
+    click.option(
+        "--bos-token", metavar="TOKEN", help="The one that begins a text. It is not added to any."
+    ),
+    click.option(
+        "--unk-token",
+        metavar="TOKEN",
+        help="The one for unknown text, which there is none of; for programs that demand one.",
+    ),
+)
+
+
+def role_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Which of the special tokens does what: `Options.roles`."""
+    for option in reversed(_ROLE_OPTIONS):  # as if each were written above the function
+        function = option(function)
+    return function

@@ -61,6 +61,7 @@ def retry(
 @options_.directory_argument
 @options_.vocab_size_option
 @options_.out_option
+@options_.role_options
 @options_.tie_break_option
 @options_.min_frequency_option
 @options_.max_token_length_option
@@ -71,7 +72,8 @@ def retry(
 def merge(directory: Path, *, out: Path, as_json: bool, **options: Any) -> None:
     """Train another tokenizer on the counts kept in DIR, without counting again.
 
-    Pattern and special tokens stay: the counts depend on them.
+    Pattern and special tokens stay: the counts depend on them. What the special tokens are for may
+    change.
     """
     from bpefleet.producer.merge_again import merge_again  # noqa: PLC0415  --help stays quick
 

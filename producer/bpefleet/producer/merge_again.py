@@ -29,7 +29,7 @@ def merge_again(path: Path, out: Path, options: dict[str, Any]) -> RunResult:
     Args:
         path: The run with the counts; it is not changed.
         out: The new run's directory.
-        options: Those fields of `Options` that are to be others.
+        options: Those fields of `Options` that are to be others; None leaves one as it is.
 
     Raises:
         ChunksFailedError: Not all chunks are counted, nor accepted as missing.
@@ -37,7 +37,8 @@ def merge_again(path: Path, out: Path, options: dict[str, Any]) -> RunResult:
     """
     source = RunDirectory.open(path)
     options["max_token_length"] = options["max_token_length"] or 0
-    chosen = replace(source.plan.options, **options).checked()
+    changes = {name: value for name, value in options.items() if value is not None}
+    chosen = replace(source.plan.options, **changes).checked()
     check_free(out)
     start = Stage()
     ledger = Ledger(source.counts, source.plan.digest)

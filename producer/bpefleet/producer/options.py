@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Final, Self
 
 from bpefleet.kernel import TIE_BREAKS
+from bpefleet.shared.bytelevel import mistakable
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.machine import cores
 from bpefleet.shared.messages import Message
 from bpefleet.shared.patterns import resolve
 
-DEFAULT_SPECIAL_TOKENS: Final = ("<|endoftext|>",)
+DEFAULT_EOS: Final = "<|endoftext|>"
+DEFAULT_SPECIAL_TOKENS: Final = (DEFAULT_EOS,)
 DEFAULT_CHUNK_SIZE: Final = 256 * 1024 * 1024
 """Bytes. Beside its counting a job costs some 22 ms of CPU time, and what its counts cost grows
 more slowly than the text. Measured with two workers: at 400 MB 7 % less CPU time than with 128 MiB
@@ -39,6 +41,11 @@ class Options(Message):
         errors: What to do about bytes that are not UTF-8: `strict` or `replace`.
         allow_fewer_merges: Whether a corpus too small for the vocabulary is accepted.
         export: Further artifacts: `pickle`.
+        eos_token: The special token that ends a text, for transformers; empty for none. None: that
+            of GPT-2, if it is among the special tokens.
+        pad_token: The one that fills up a batch; None: the one that ends a text.
+        bos_token: The one that begins a text; None or empty for none.
+        unk_token: The one for what is unknown, which byte-level encoding never meets; likewise.
     """
 
     vocab_size: int
@@ -50,11 +57,31 @@ class Options(Message):
     errors: str = "strict"
     allow_fewer_merges: bool = False
     export: tuple[str, ...] = ()
+    eos_token: str | None = None
+    pad_token: str | None = None
+    bos_token: str | None = None
+    unk_token: str | None = None
 
     @property
     def merges(self) -> int:
         """Merges that fill the vocabulary."""
         return self.vocab_size - BYTES - len(self.special_tokens)
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """What transformers calls the special tokens that it knows to use: `eos_token` and others.
+
+        They change no id.
+        """
+        default = DEFAULT_EOS if DEFAULT_EOS in self.special_tokens else ""
+        eos = default if self.eos_token is None else self.eos_token
+        roles = {
+            "eos_token": eos,
+            "pad_token": eos if self.pad_token is None else self.pad_token,
+            "bos_token": self.bos_token,
+            "unk_token": self.unk_token,
+        }
+        return {role: token for role, token in roles.items() if token}
 
     def checked(self) -> Self:
         """These options, if they make sense.
@@ -64,6 +91,7 @@ class Options(Message):
         """
         resolve(self.pattern)
         _check_special_tokens(self.special_tokens)
+        _check_roles(self.roles, self.special_tokens)
         least = BYTES + len(self.special_tokens) + 1
         if self.vocab_size < least:
             raise UsageError(
@@ -193,9 +221,23 @@ def _check_special_tokens(tokens: tuple[str, ...]) -> None:
                 f"the special token {token!r} is a single byte, which is a token already",
                 hint="choose a longer one, such as <|endoftext|>",
             )
+        if (other := mistakable(token)) is not None:
+            raise UsageError(
+                f"the special token {token!r} is how GPT-2's files spell the bytes {other!r}",
+                hint="choose one that is no token otherwise, such as <|endoftext|>",
+            )
         if token in seen:
             raise UsageError(f"the special token {token!r} is given twice")
         seen.add(token)
+
+
+def _check_roles(roles: dict[str, str], tokens: tuple[str, ...]) -> None:
+    for role, token in roles.items():
+        if token not in tokens:
+            raise UsageError(
+                f"{role.replace('_', '-')} is {token!r}, which is no special token",
+                hint=f"one of {' '.join(tokens)}" if tokens else "there are none",
+            )
 
 
 def _check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:

@@ -20,7 +20,7 @@ from bpefleet.shared.patterns import counting_digest, resolve
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-PLAN_VERSION: Final = 2
+PLAN_VERSION: Final = 3
 _RUN: Final = re.compile(r"[A-Za-z0-9_-]+")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 

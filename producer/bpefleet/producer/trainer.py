@@ -60,7 +60,7 @@ def train_tokenizer(
     if made < options.merges and not options.allow_fewer_merges:
         raise _exhausted(made, options)
     manifest = facts | _manifest(directory.plan, totals, unique, made) | {"stages": stages}
-    return write_artifacts(directory.path, tokenizer, options.export, manifest)
+    return write_artifacts(directory.path, tokenizer, options.roles, options.export, manifest)
 
 
 def _merge(counts: FoldedCounts, options: Options, progress: Progress) -> Tokenizer:

@@ -6,6 +6,7 @@ order. Source: `bytes_to_unicode` in openai/gpt-2, `src/encoder.py`.
 
 from __future__ import annotations
 
+from codecs import getincrementaldecoder
 from typing import Final
 
 _PRINTABLE = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(0xAE, 0x100)]
@@ -15,6 +16,8 @@ _CHARACTER: Final = {byte: chr(byte) for byte in _PRINTABLE} | {
 }
 _BYTE: Final = {character: byte for byte, character in _CHARACTER.items()}
 _TABLE: Final = {byte: ord(character) for byte, character in _CHARACTER.items()}
+_CONTINUATION: Final = bytes(range(0x80, 0xC0))
+"""Bytes of UTF-8 that begin no character; a character has up to three."""
 
 
 def spell(token: bytes) -> str:
@@ -29,3 +32,30 @@ def unspell(text: str) -> bytes:
         KeyError: A character stands for no byte.
     """
     return bytes([_BYTE[character] for character in text])
+
+
+def spelled_bytes(text: str) -> bytes | None:
+    """The bytes that a text spells, if all its characters stand for bytes."""
+    return unspell(text) if _BYTE.keys() >= set(text) else None
+
+
+def mistakable(special_token: str) -> bytes | None:
+    """The token that GPT-2's files may spell like this special token, if there may be one.
+
+    That is any single byte, and any piece of UTF-8 text. Not the special token's own bytes: these
+    are never counted, so no merge makes them.
+    """
+    token = spelled_bytes(special_token)
+    if token is None or token == special_token.encode():
+        return None
+    return token if len(token) == 1 or _may_be_in_text(token) else None
+
+
+def _may_be_in_text(token: bytes) -> bool:
+    """Whether bytes may be a part of UTF-8 text that begins and ends anywhere."""
+    rest = token.lstrip(_CONTINUATION)
+    try:
+        getincrementaldecoder("utf-8")().decode(rest)  # the last character may lack its end
+    except UnicodeDecodeError:
+        return False
+    return len(token) - len(rest) <= 3  # noqa: PLR2004  see `_CONTINUATION`

@@ -7,6 +7,9 @@ Qwen, mistral_common, DeepSeek-V3's `tokenizer.json`).
 Engines differ where it hurts, hence a form for each. In Oniguruma's Ruby syntax, which Hugging
 Face tokenizers use, `{1,3}+` repeats instead of being possessive and `$` is the end of a line.
 tiktoken takes one regex, so that rules of several splits need a single equivalent one.
+
+Fast engines, such as gigatoken, have no regex engine at all: they know a rule by its very
+characters. Of equivalent forms for Hugging Face it is therefore the one that they know.
 """
 
 from __future__ import annotations
@@ -61,6 +64,8 @@ _DEEPSEEK = (
     _ASCII_PUNCTUATION + r"[A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
     r"| ?[\p{P}\p{S}]+[\r\n]*|" + _SPACES,
 )
+# As published: with the characters themselves, not with escapes of them.
+_DEEPSEEK_HF = tuple(split.replace(r"\r\n", "\r\n") for split in _DEEPSEEK)
 
 
 def _deepseek_words(here: str) -> str:
@@ -122,13 +127,13 @@ PATTERNS: Final[Mapping[str, Pattern]] = MappingProxyType(
         for pattern in (
             Pattern("gpt2", (_GPT2,), native=True),
             Pattern("cl100k", (_CL100K,), native=True, huggingface=(_CL100K_HF,)),
-            Pattern("gpt4", (_GPT4,), native=True),
+            Pattern("gpt4", (_GPT4,), native=True, huggingface=(_LLAMA3,)),
             Pattern("nanochat", (_GPT4.replace("{1,3}", "{1,2}"),), native=True),
             Pattern("llama3", (_LLAMA3,), native=True),
             Pattern("qwen2", (_LLAMA3.replace("{1,3}", ""),), native=True),
             Pattern("o200k", (_O200K,), native=True),
             Pattern("tekken", (_TEKKEN,), native=True),
-            Pattern("deepseek-v3", _DEEPSEEK, tiktoken=_DEEPSEEK_FUSED),
+            Pattern("deepseek-v3", _DEEPSEEK, tiktoken=_DEEPSEEK_FUSED, huggingface=_DEEPSEEK_HF),
         )
     }
 )

@@ -1,0 +1,96 @@
+"""Programs by other people that read our files give our ids: those that know rules by spelling.
+
+They are held against ours on plain text; in odd places they have errors of their own.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bpefleet.producer import train
+from bpefleet.shared.huggingface import pre_tokenizer
+from bpefleet.shared.patterns import PATTERNS as RULES
+from bpefleet.shared.tokenizer import Tokenizer
+from tests.exactness.cases import NAMED
+from tests.oracles import oniguruma, peer
+from tests.patterns import PATTERNS
+from tests.texts import ENDOFTEXT, code, english, multilingual
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXTS = (english(), code(), multilingual())
+EVERY = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
+CONTEXT = "a{0}b {0}1{0}{0}'s\n"
+GIGATOKEN = ("gpt2", "gpt4", "llama3", "qwen2", "o200k", "tekken", "deepseek-v3")
+"""The rules that gigatoken finds in a `tokenizer.json`. It has no digits by two, as in nanochat;
+and tokenizers reads its spelling of cl100k otherwise: there `{1,3}+` is no possessive.
+"""
+RESPELLED = ("gpt2", "cl100k", "gpt4", "deepseek-v3")
+"""The rules of which `tokenizer.json` has another form than the published one."""
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tokenizer of each named pattern, below this folder by its name."""
+    folder = tmp_path_factory.mktemp("runs")
+    source = folder / "text.txt"
+    documents = [document for text in TEXTS for document in text.documents[::2]]
+    source.write_bytes(ENDOFTEXT.join(documents).encode())
+    for pattern in NAMED:
+        train(source, vocab_size=2500, out=folder / pattern, pattern=pattern, workers=0)
+    return folder
+
+
+def demand_same_ids(ours: Tokenizer, encode: Any) -> None:
+    for text in TEXTS:
+        for document in (*text.documents, ENDOFTEXT.join(text.documents[:9])):
+            assert list(encode(document)) == ours.encode(document)
+
+
+@pytest.mark.parametrize("pattern", GIGATOKEN)
+def test_gigatoken_reads_tokenizer_json(runs: Path, pattern: str) -> None:
+    theirs = peer("gigatoken").Tokenizer(str(runs / pattern / "tokenizer.json"))
+    demand_same_ids(Tokenizer.load(runs / pattern), theirs.encode)
+
+
+def test_gigatoken_reads_cl100k_from_tiktokens_file(runs: Path) -> None:
+    special = json.loads((runs / "cl100k" / "tiktoken.json").read_text())["special_tokens"]
+    theirs = peer("gigatoken").Tokenizer.from_tiktoken(
+        runs / "cl100k" / "tokenizer.tiktoken", "cl100k", special
+    )
+    demand_same_ids(Tokenizer.load(runs / "cl100k"), theirs.encode)
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "gpt4", "llama3", "qwen2"])
+def test_tokie_reads_tokenizer_json(runs: Path, pattern: str) -> None:
+    theirs = peer("tokie").Tokenizer.from_json(str(runs / pattern / "tokenizer.json"))
+    demand_same_ids(
+        Tokenizer.load(runs / pattern),
+        lambda text: theirs.encode(text, add_special_tokens=False).ids,
+    )
+
+
+@pytest.mark.parametrize("pattern", RESPELLED)
+def test_another_form_splits_every_code_point_as_the_published_one(pattern: str) -> None:
+    """Both in the engine of tokenizers, as its Unicode version may be another than ours."""
+    published, ours = _published(pattern), _of_json(pre_tokenizer(RULES[pattern]))
+    for start in range(0, len(EVERY), 20_000):
+        text = "".join(CONTEXT.format(each) for each in EVERY[start : start + 20_000])
+        assert ours.pre_tokenize_str(text) == published.pre_tokenize_str(text)
+
+
+def _published(pattern: str) -> Any:
+    hf = peer("tokenizers").pre_tokenizers
+    regexes = [peer("tokenizers").Regex(oniguruma(split)) for split in PATTERNS[pattern]]
+    splits = [hf.Split(regex, "isolated") for regex in regexes]
+    return hf.Sequence([*splits, hf.ByteLevel(add_prefix_space=False, use_regex=False)])
+
+
+def _of_json(pre_tokenizer: dict[str, Any]) -> Any:
+    hf = peer("tokenizers")
+    content = json.loads(hf.Tokenizer(hf.models.BPE()).to_str()) | {"pre_tokenizer": pre_tokenizer}
+    return hf.Tokenizer.from_str(json.dumps(content)).pre_tokenizer
