@@ -122,6 +122,13 @@ _EVERYBODY: list[tuple[Any, ...]] = [
     ("GET", "somebody-s"),
     ("PUBLISH", "channel", "x"),
 ]
+_SCRIPTS: list[tuple[Any, ...]] = [
+    ("EVAL", "return 1", "0"),
+    ("EVAL_RO", "return 1", "0"),
+    ("SCRIPT", "LOAD", "return 1"),
+    ("FUNCTION", "LIST"),
+    ("FCALL", "x", "0"),
+]
 _OWN: dict[str, list[tuple[Any, ...]]] = {
     "producer": [("SUBSCRIBE", "rq:pubsub:x"), ("PUBLISH", "rq:pubsub:x", "{}")],
     "worker": [
@@ -133,6 +140,7 @@ _OWN: dict[str, list[tuple[Any, ...]]] = {
         ("GET", "bpefleet:control:run"),
         ("SET", keys.ABANDONED_LOCK, "x"),
         ("SUBSCRIBE", "other"),
+        *_SCRIPTS,
     ],
     "dashboard": [
         ("SET", "rq:job:x", "x"),
@@ -144,7 +152,7 @@ _OWN: dict[str, list[tuple[Any, ...]]] = {
         ("SET", "bpefleet:payload:run:0:x", "x"),
         ("XADD", "bpefleet:events:run", "*", "chunk", "0"),
         ("DEL", "bpefleet:control:run"),
-        ("EVAL", "return 1", "0"),
+        *_SCRIPTS,
     ],
 }
 
@@ -163,7 +171,7 @@ def test_what_each_may_not_do(urls: Urls, role: str) -> None:
 
 
 def test_scripts_reach_no_further(urls: Urls) -> None:
-    with Redis.from_url(urls["worker"]) as connection:
+    with Redis.from_url(urls["producer"]) as connection:
         for script in ("return redis.call('GET', 'somebody-s')", "return redis.call('KEYS', '*')"):
             with pytest.raises(Exception, match=r"permission|can't run|can't access|ACL failure"):
                 connection.eval(script, 0)

@@ -15,10 +15,11 @@ _RULES: Final = {
         "~rq:* ~bpefleet:* resetchannels +@read +@write +@connection +@transaction +@scripting "
         "+@blocking -@dangerous +info"
     ),
-    # Takes jobs, leaves payloads and events; sees no run's status or report, makes no requests.
+    # Takes jobs, leaves payloads and events; sees no run's status or report, makes no requests, runs
+    # no scripts: RQ has some for queueing, which is the producer's.
     "bpefleet-worker": (
         "~rq:* ~bpefleet:payload:* ~bpefleet:events:* ~bpefleet:check:* resetchannels "
-        "&rq:pubsub:* +@read +@write +@connection +@transaction +@pubsub +@blocking +@scripting "
+        "&rq:pubsub:* +@read +@write +@connection +@transaction +@pubsub +@blocking "
         "-@dangerous +info +client|list +client|setname"
     ),
     # Looks, and leaves requests, which are signed.
