@@ -10,7 +10,7 @@ COPY . .
 RUN python3 -m venv /venv \
     && BPEFLEET_RELEASE=1 /venv/bin/pip wheel --no-cache-dir --no-deps --wheel-dir /wheels ./kernel .
 
-FROM python:3.12.7-slim-bookworm
+FROM python:3.12.14-slim-bookworm
 RUN --mount=type=bind,from=build,source=/wheels,target=/wheels \
     pip install --no-cache-dir /wheels/bpefleet_kernel-*.whl "$(echo /wheels/bpefleet-*.whl)[dashboard]"
 COPY deploy/docker/healthy_worker.py /opt/bpefleet/healthy_worker.py

@@ -44,3 +44,22 @@ def test_what_is_copied_is_there_and_sent() -> None:
     packages = re.findall(r'"(\w+)/bpefleet"', (ROOT / "pyproject.toml").read_text())
     assert packages
     assert {f"!{package}" for package in {*packages, "kernel"}} <= set(sent)
+
+
+def test_the_versions_of_all_images_are_those_of_the_list() -> None:
+    """So that none is forgotten when another is chosen, nor left without a reason."""
+    listed = re.findall(
+        r"^\| `(\S+:\S+)` \|", (ROOT / "deploy/README.md").read_text(), re.MULTILINE
+    )
+    places = [
+        ROOT / "Dockerfile",
+        *ROOT.glob("docker-compose*.yml"),
+        *ROOT.glob("deploy/**/*.yaml"),
+    ]
+    named = {
+        image
+        for place in places
+        for image in re.findall(r"^(?:FROM|\s+image:) (\S+)", place.read_text(), re.MULTILINE)
+    }
+    assert {image for image in named if not image.startswith("bpefleet:")} == set(listed)
+    assert all(re.search(r":v?\d+\.\d+\.\d+", image) for image in listed)

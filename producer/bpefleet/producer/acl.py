@@ -15,8 +15,8 @@ _RULES: Final = {
         "~rq:* ~bpefleet:* resetchannels +@read +@write +@connection +@transaction +@scripting "
         "+@blocking -@dangerous +info"
     ),
-    # Takes jobs, leaves payloads and events; sees no run's status or report, makes no requests, runs
-    # no scripts: RQ has some for queueing, which is the producer's.
+    # Takes jobs, leaves payloads and events; sees no run's status or report, makes no requests.
+    # Runs no scripts: RQ's are for queueing, which is the producer's.
     "bpefleet-worker": (
         "~rq:* ~bpefleet:payload:* ~bpefleet:events:* ~bpefleet:check:* resetchannels "
         "&rq:pubsub:* +@read +@write +@connection +@transaction +@pubsub +@blocking "
