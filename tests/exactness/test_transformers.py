@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -56,6 +57,8 @@ def test_a_run_has_eos_and_pad_unasked(source: Path, tmp_path: Path, pattern: st
     assert theirs.special_tokens_map == {"eos_token": ENDOFTEXT, "pad_token": ENDOFTEXT}
     assert theirs.eos_token_id == theirs.pad_token_id == ours.special_tokens[ENDOFTEXT]
     assert len(theirs) == 700
+    config = json.loads((out / "tokenizer_config.json").read_text())
+    assert config["tokenizer_class"] == "PreTrainedTokenizerFast"  # without which 4 refuses it
     for text in (*english().documents[:20], *multilingual().documents, f"a{ENDOFTEXT} b"):
         ids = ours.encode(text)
         assert theirs(text)["input_ids"] == ids
