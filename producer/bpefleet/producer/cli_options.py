@@ -198,12 +198,13 @@ _ROLE_OPTIONS: Final = (
         "--eos-token",
         metavar="TOKEN",
         help="The special token that ends a text, for Hugging Face's transformers; '' for none. "
-        "Default: <|endoftext|>, if there is one.",
+        "A new run's default: <|endoftext|>, if there is one.",
     ),
     click.option(
         "--pad-token",
         metavar="TOKEN",
-        help="The one that fills up a batch; '' for none. Default: the one that ends a text.",
+        help="The one that fills up a batch; '' for none. A new run's default: the one that ends a "
+        "text.",
     ),
     click.option(
         "--bos-token", metavar="TOKEN", help="The one that begins a text. It is not added to any."

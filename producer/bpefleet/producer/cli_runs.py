@@ -72,8 +72,8 @@ def retry(
 def merge(directory: Path, *, out: Path, as_json: bool, **options: Any) -> None:
     """Train another tokenizer on the counts kept in DIR, without counting again.
 
-    Pattern and special tokens stay: the counts depend on them. What the special tokens are for may
-    change.
+    Pattern and special tokens stay: the counts depend on them. What the special tokens are for
+    stays, too, where no option says otherwise.
     """
     from bpefleet.producer.merge_again import merge_again  # noqa: PLC0415  --help stays quick
 

@@ -61,13 +61,7 @@ def vocab(tokenizer: Tokenizer) -> dict[str, int]:
     Raises:
         UsageError: A special token is spelled like another token.
     """
-    spelled = {tokenizer.spelled[token]: number for token, number in tokenizer.ranks.items()}
-    if clash := spelled.keys() & tokenizer.special_tokens.keys():
-        raise UsageError(
-            f"the special token {min(clash)!r} is how GPT-2's files spell another token",
-            hint="choose another special token",
-        )
-    return spelled | tokenizer.special_tokens
+    return _ordinary(tokenizer) | tokenizer.special_tokens
 
 
 def _model_vocab(tokenizer: Tokenizer) -> dict[str, int]:
@@ -76,11 +70,20 @@ def _model_vocab(tokenizer: Tokenizer) -> dict[str, int]:
     Those that are not in it get the next free ids when the file is read, whatever stands beside
     them.
     """
-    everything, special = vocab(tokenizer), tokenizer.special_tokens
-    following = range(len(tokenizer.ranks), len(everything))
-    if sorted(special.values()) != list(following):
-        return everything
-    return {token: number for token, number in everything.items() if token not in special}
+    ordinary = _ordinary(tokenizer)
+    special = sorted(tokenizer.special_tokens.values())
+    next_free = range(len(ordinary), len(ordinary) + len(special))
+    return ordinary if special == list(next_free) else ordinary | tokenizer.special_tokens
+
+
+def _ordinary(tokenizer: Tokenizer) -> dict[str, int]:
+    spelled = {tokenizer.spelled[token]: number for token, number in tokenizer.ranks.items()}
+    if clash := spelled.keys() & tokenizer.special_tokens.keys():
+        raise UsageError(
+            f"the special token {min(clash)!r} is how GPT-2's files spell another token",
+            hint="choose another special token",
+        )
+    return spelled
 
 
 def tokenizer_config(tokenizer: Tokenizer, roles: Mapping[str, str]) -> dict[str, Any]:
