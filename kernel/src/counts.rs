@@ -170,23 +170,24 @@ impl Counts {
     ///     digest: The digest it must be bound to, 32 bytes.
     ///     max_bytes: A larger payload is refused. No limit, like the following, where it is None.
     ///     max_entries: One with more different pre-tokens is refused.
-    ///     max_pretoken: One with a pre-token of more bytes is refused, if these are more than 15.
+    ///     max_text: One that counts more bytes of text is refused: those of all its pre-tokens,
+    ///         each as often as it occurs.
     ///
     /// Raises:
     ///     PayloadError: It is damaged, too large, or of another version or digest.
     ///     ValueError: The digest has another length.
     #[staticmethod]
-    #[pyo3(signature = (payload, digest, *, max_bytes = None, max_entries = None, max_pretoken = None))]
+    #[pyo3(signature = (payload, digest, *, max_bytes = None, max_entries = None, max_text = None))]
     fn check_payload(
         py: Python<'_>,
         payload: Bytes<'_>,
         digest: &[u8],
         max_bytes: Option<u64>,
         max_entries: Option<u64>,
-        max_pretoken: Option<u64>,
+        max_text: Option<u64>,
     ) -> PyResult<PayloadInfo> {
         let digest = digest_of(digest)?;
-        let limits = limits(max_bytes, max_entries, max_pretoken);
+        let limits = limits(max_bytes, max_entries, max_text);
         let payload = payload.as_ref();
         guarded(|| {
             py.detach(|| payload::check(payload, &digest, &limits))
@@ -196,11 +197,11 @@ impl Counts {
     }
 }
 
-fn limits(bytes: Option<u64>, entries: Option<u64>, pretoken: Option<u64>) -> Limits {
+fn limits(bytes: Option<u64>, entries: Option<u64>, text: Option<u64>) -> Limits {
     Limits {
         bytes: bytes.unwrap_or(Limits::NONE.bytes),
         entries: entries.unwrap_or(Limits::NONE.entries),
-        pretoken: pretoken.unwrap_or(Limits::NONE.pretoken),
+        text: text.unwrap_or(Limits::NONE.text),
     }
 }
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from redis import Redis
 
 RUN = "sample"
+SESSION = "session of tests"
 
 
 def sample_snapshot(chunks: int = 10, **changes: Any) -> Snapshot:
@@ -59,6 +60,7 @@ def sample_snapshot(chunks: int = 10, **changes: Any) -> Snapshot:
         redis_memory=2_000_000,
         unfolded=2,
         merging=None,
+        session=SESSION,
     )
     return replace(snapshot, **changes)
 

@@ -18,7 +18,7 @@ from bpefleet.shared.messages import MessageError
 from bpefleet.shared.request import read_request
 from bpefleet.shared.signing import Signer, make_key, read_key
 from tests.command import bpefleet
-from tests.dashboard.samples import RUN, post, sample_snapshot
+from tests.dashboard.samples import RUN, SESSION, post, sample_snapshot
 from tests.dashboard.serving import dashboard
 
 if TYPE_CHECKING:
@@ -68,11 +68,11 @@ def test_requests_are_signed_and_leave_a_line_in_the_log(
     assert ask(board, "cancel").status_code == 202
     left: Any = connection.lrange(control_key(RUN), 0, -1)
     retry, cancel = left
-    request = read_request(read_key(key), RUN, retry)
+    request = read_request(read_key(key), RUN, SESSION, retry)
     assert (request.action, request.chunks, request.by) == ("retry", (7,), "the page at 127.0.0.1")
-    assert read_request(read_key(key), RUN, cancel).action == "cancel"
+    assert read_request(read_key(key), RUN, SESSION, cancel).action == "cancel"
     with pytest.raises(MessageError, match="not signed"):
-        read_request(Signer(b"another"), RUN, retry)
+        read_request(Signer(b"another"), RUN, SESSION, retry)
     assert 0 < connection.ttl(control_key(RUN)) <= 600
     log = board.log.read_text()
     assert f"audit: the page at 127.0.0.1: retry {RUN}, chunks 7: asked" in log

@@ -55,9 +55,7 @@ def test_duplicated_and_late_results(
             client.xadd(events_key(plan.run), fields)
         # Workers count again what was folded long ago, and what waits to be folded.
         with connect(server.url) as connection:
-            enqueuer = Enqueuer(connection, plan)
-            for chunk in (0, 1, 2, int(events[0][b"chunk"])):
-                enqueuer.put(chunk)
+            Enqueuer(connection, plan).put({0, 1, 2, int(events[0][b"chunk"])})
         eventually(lambda: len(list(client.scan_iter(payload_keys(plan.run)))) >= len(keys) + 4, 20)
         run.send(signal.SIGCONT)
         run.succeeds()

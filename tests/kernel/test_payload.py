@@ -121,14 +121,14 @@ def test_refusals_name_the_reason() -> None:
     [
         ("max_bytes", "bytes"),
         ("max_entries", "different pre-tokens"),
-        ("max_pretoken", "bytes of one pre-token"),
+        ("max_text", "bytes of text"),
     ],
 )
 def test_a_payload_may_be_too_large(limit: str, what: str) -> None:
     counts = some_counts(7)
     payload = counts.encode(DIGEST)
-    longest = max(len(pretoken) for pretoken, _ in counts.items())
-    size = {"max_bytes": len(payload), "max_entries": len(counts), "max_pretoken": longest}[limit]
+    text = sum(len(pretoken) * count for pretoken, count in counts.items())
+    size = {"max_bytes": len(payload), "max_entries": len(counts), "max_text": text}[limit]
     fits, exceeds = {limit: size}, {limit: size - 1}
     with pytest.raises(PayloadError, match=f"^{size} {what}, but {size - 1} are allowed$"):
         Counts.check_payload(payload, DIGEST, **exceeds)

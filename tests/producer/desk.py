@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from bpefleet.producer.ledger import Ledger
 
 CHUNKS = 12
-SIZE = 20
+SIZE = 60
 Deliver = Callable[["Desk", int], Awaitable[None]]
 
 
@@ -120,7 +120,7 @@ async def aggregating(
             redis=redis,
             payloads=payloads,
             enqueuer=Enqueuer(connection, plan),
-            upkeep=lambda: None,
+            upkeep=lambda _workers: None,
         )
         with blockbuster_ctx():
             task = asyncio.create_task(aggregator.run())

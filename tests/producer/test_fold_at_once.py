@@ -37,13 +37,13 @@ def test_one_slow_payload_holds_up_nothing_else(
     fetch, at_once, most = Payloads.fetch, 0, 0
     others_folded = asyncio.Event()
 
-    async def slow(self: Payloads, key: str) -> bytes | None:
+    async def slow(self: Payloads, key: str, largest: int) -> bytes | None:
         nonlocal at_once, most
         at_once += 1
         most = max(most, at_once)
         if key.split(":")[3] == "0":
             await others_folded.wait()
-        payload = await fetch(self, key)
+        payload = await fetch(self, key, largest)
         await asyncio.sleep(0.01)
         at_once -= 1
         return payload
@@ -75,11 +75,11 @@ def test_an_event_that_cannot_be_settled_now_comes_again(
     """Redis hiccups between the ledger and the dropping of the event."""
     drop, refused = Events.drop, set()
 
-    async def hiccup(self: Events, event: Event, payload: str | None) -> None:
+    async def hiccup(self: Events, event: Event) -> None:
         if event.chunk % 3 == 0 and event.chunk not in refused:
             refused.add(event.chunk)
             raise BusyLoadingError("loading")
-        await drop(self, event, payload)
+        await drop(self, event)
 
     monkeypatch.setattr(Events, "drop", hiccup)
     ledger = Ledger(tmp_path, plan.digest)
@@ -96,9 +96,9 @@ def test_the_events_of_a_chunk_are_settled_in_their_order(
     """Counts that take long to fetch, then a failure: the chunk is counted, and did not fail."""
     fetch = Payloads.fetch
 
-    async def slow(self: Payloads, key: str) -> bytes | None:
+    async def slow(self: Payloads, key: str, largest: int) -> bytes | None:
         await asyncio.sleep(0.05)
-        return await fetch(self, key)
+        return await fetch(self, key, largest)
 
     async def deliver(desk: Desk, chunk: int) -> None:
         attempt = await desk.attempt(chunk)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import pytest
 from redis.exceptions import ResponseError
 
-from bpefleet.producer import payloads
 from bpefleet.producer.payloads import Payloads, _bulk_string, _UnusualError
 from bpefleet.shared.connect import connect_async
 from tests.faults.proxy import Proxy
@@ -50,16 +49,15 @@ def test_what_was_stored_is_fetched(connection: Redis, redis_url: str) -> None:
 
 
 def test_what_is_larger_than_a_payload_may_be_is_not_fetched(
-    connection: Redis, redis_url: str, monkeypatch: pytest.MonkeyPatch
+    connection: Redis, redis_url: str
 ) -> None:
-    monkeypatch.setattr(payloads, "LARGEST_PAYLOAD", 100_000)
     connection.set("small", bytes(100_000))
     connection.set("large", bytes(100_001))
 
     async def fetch(fetcher: Payloads) -> None:
         for _ in range(2):  # an answer left half read would spoil the next
-            assert await fetcher.fetch("large") is None
-            assert await fetcher.fetch("small") == bytes(100_000)
+            assert await fetcher.fetch("large", 100_000) is None
+            assert await fetcher.fetch("small", 100_000) == bytes(100_000)
 
     fetching(redis_url, fetch)
 

@@ -155,3 +155,14 @@ def test_even_chunks_are_no_larger_and_end_together(total: int, size: int, worke
     assert 1 <= even <= size
     if even < size and total > 10**4 * max(workers, 1):
         assert -(-total // even) % max(workers, 1) == 0
+
+
+@given(
+    total=st.integers(0, 10**13),
+    size=st.integers(1, 10**10),
+    workers=st.integers(0, 10**6),
+    least=st.integers(1, 10**8),
+)
+def test_many_workers_make_no_tiny_chunks(total: int, size: int, workers: int, least: int) -> None:
+    even = even_chunk_size(total, size, workers, least=least)
+    assert min(size, least) <= even <= size

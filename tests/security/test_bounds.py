@@ -11,7 +11,7 @@ import time
 import zlib
 from dataclasses import replace
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import pytest
@@ -34,7 +34,7 @@ from tests.artifacts import artifacts
 from tests.command import bpefleet
 from tests.eventually import eventually
 from tests.security.fleet import VOCAB, serving, training
-from tests.security.stranger import plant
+from tests.security.stranger import attempt, plant
 from tests.worker.queueing import events, make_spec, put, whole
 
 if TYPE_CHECKING:
@@ -169,11 +169,11 @@ def test_a_failure_of_many_words_makes_an_event_that_is_read() -> None:
 
 
 def test_a_huge_request_is_not_parsed() -> None:
-    request = make_request(RETRY, tuple(range(100_000)), "somebody")
-    assert read_request(Signer(), "run", sign_request(Signer(), "run", request)) == request
+    request = make_request(RETRY, tuple(range(100_000)), "somebody", "now")
+    assert read_request(Signer(), "run", "now", sign_request(Signer(), "run", request)) == request
     huge = sign_request(Signer(), "run", replace(request, by="x" * (1 << 20)))
     with pytest.raises(MessageError, match="larger than 1048576 bytes"):
-        read_request(Signer(), "run", huge)
+        read_request(Signer(), "run", "now", huge)
 
 
 _WITH_A_SMALL_CAP = """
@@ -211,26 +211,64 @@ def test_a_payload_beyond_the_cap_is_not_written(
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["x" * 31], "31 bytes of one pre-token, but 30 are allowed"),
+        (["x" * 31], "31 bytes of text, but 30 are allowed"),
         ([str(number) for number in range(11)], "11 different pre-tokens, but 10 are allowed"),
+        (["word"] * 8, "32 bytes of text, but 30 are allowed"),
+        (["x" * 16] * 2, "32 bytes of text, but 30 are allowed"),
     ],
-    ids=["long", "many"],
+    ids=["long", "many", "often", "long and often"],
 )
 def test_a_payload_holds_no_more_than_its_text_can(
     tmp_path: Path, words: list[str], why: str
 ) -> None:
-    """Of ten bytes of text: ten pre-tokens, or one of ten U+FFFD."""
+    """Of ten bad bytes: ten pre-tokens, or one of ten U+FFFD."""
     digest = bytes(32)
     sound, odd = Counts(), Counts()
     sound.add("\ufffd".encode() * 10)
     for word in words:
         odd.add(word.encode())
     ledger = Ledger(tmp_path, digest.hex())
-    counted = Counted("", "", 0, 10, 1, 1, 0, 0, 0.0, 0, "", 0.0, 0.0)
+    counted = Counted("", "", 0, 10, 1, 1, 10, 0, 0.0, 0, "", 0.0, 0.0)
     with pytest.raises(PayloadError, match=why):
         ledger.add(0, counted, odd.encode(digest))
     assert (list(tmp_path.iterdir()), ledger.unique) == ([], 0)
     assert ledger.add(0, counted, sound.encode(digest))
+
+
+def test_counts_far_too_large_for_their_chunk_are_not_fetched(
+    redis_url: str, connection: Redis, corpus: Path, expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    """Sound counts of more text than the chunk has, and whose totals are told as they are."""
+    with training(redis_url, tmp_path / "run", corpus) as run:
+        plan, size = run.plan, run.plan.chunk_bytes(0)
+        counts = Counts()
+        counts.add_all({f"{number:01000}": 1 for number in range(size)})
+        payload = counts.encode(bytes.fromhex(plan.digest))
+        assert len(payload) > 500 * size
+        key = keys.payload_key(plan.run, 0, "x")
+        connection.set(key, payload)
+        counted = Counted(key, "", len(payload), size, size, size, 0, 0, 0.1, 1, "w", 1.0, 2.0)
+        now = attempt(connection, plan.run, 0)
+        event: Any = event_fields(Signer(), plan.run, 0, now, counted)
+        connection.xadd(keys.events_key(plan.run), event)
+        eventually(lambda: not connection.exists(key))
+        with serving(redis_url, tmp_path / "log"):
+            stderr = run.finish()
+    assert f"are larger than {96 + 2 * size:,} bytes" in stderr
+    assert artifacts(run.out) == expected
+
+
+@pytest.mark.parametrize("count", [1, 2, 15, 16, 17, 2000, 2**40])
+@pytest.mark.parametrize("length", [1, 2, 7, 8, 15, 16, 17, 143, 144, 3000])
+def test_no_payload_is_larger_than_its_text_allows(length: int, count: int) -> None:
+    counts = Counts()
+    for letter in b"ab":
+        counts.add(bytes([letter]) * length, count)
+    read = 2 * length * count
+    told = Counted("", "", 0, read, 2 * count, 2, 0, 0, 0.0, 0, "", 0.0, 0.0)
+    assert len(counts.encode(bytes(32))) <= told.largest
+    empty = replace(told, bytes_read=0)
+    assert len(Counts().encode(bytes(32))) == empty.largest
 
 
 def test_what_the_ledger_wrote_itself_may_be_of_any_size(
@@ -255,8 +293,7 @@ def test_a_payload_beyond_the_cap_is_not_fetched(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, redis_url: str
 ) -> None:
     """The producer's cap."""
-    for module in ("fold", "payloads"):
-        monkeypatch.setattr(f"bpefleet.producer.{module}.LARGEST_PAYLOAD", 1000)
+    monkeypatch.setattr("bpefleet.producer.fold.LARGEST_PAYLOAD", 1000)
     monkeypatch.setattr("bpefleet.producer.chunks.PAUSES", (0.0,))
     monkeypatch.setattr("bpefleet.producer.chunks.RETRIES", 1)
     with pytest.raises(Exception, match="or are larger than 1,000 bytes"):

@@ -70,7 +70,7 @@ async def ask(
         raise RefusedError(f"no process is at the run: bpefleet resume {now.directory}")
     if action == RETRY:
         _check_chunks(now, chunks)
-    request = make_request(action, chunks if action == RETRY else (), by)
+    request = make_request(action, chunks if action == RETRY else (), by, now.session)
     async with redis.pipeline() as pipeline:
         pipeline.rpush(control_key(now.run), sign_request(signer, now.run, request))
         pipeline.expire(control_key(now.run), CONTROL_TTL)

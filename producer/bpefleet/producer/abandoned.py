@@ -23,6 +23,7 @@ from rq.job_lifecycle import record_job_failure
 from rq.registry import FailedJobRegistry, FinishedJobRegistry, StartedJobRegistry
 from rq.utils import now
 
+from bpefleet.producer.batches import answers
 from bpefleet.shared import keys
 from bpefleet.shared.failures import ABANDONED, LOST_AFTER, describe_text
 from bpefleet.shared.jobs import FleetJob, fleet_queue
@@ -30,9 +31,14 @@ from bpefleet.shared.serializer import JsonSerializer
 
 if TYPE_CHECKING:
     from redis import Redis
+    from redis.client import Pipeline
     from rq import Queue
 
 
+_AT_ONCE: Final = 1000
+"""Entries of RQ's sets that are asked for at once."""
+_REMEMBERED: Final = 2
+"""Times `LOST_AFTER` that an entry which was seen is remembered."""
 _JOB: Final = re.compile(rb"[\w-]+")
 _EXECUTION: Final = re.compile(rb"[\w-]+:[\w-]+")
 _WORKER: Final = re.compile(rb"rq:worker:[!-~]+")
@@ -65,14 +71,14 @@ def _remove_foreign(queue: Queue) -> None:
     redis = queue.connection
     running = StartedJobRegistry(queue=queue, job_class=FleetJob).key
     waiting, workers = queue.intermediate_queue.key, f"rq:workers:{queue.name}"
-    for entry, _ in redis.zscan_iter(running):
+    for entry, _ in redis.zscan_iter(running, count=_AT_ONCE):
         if not _EXECUTION.fullmatch(entry):
             redis.zrem(running, entry)
     entries: Any = redis.lrange(waiting, 0, -1)
     for entry in entries:
         if not _JOB.fullmatch(entry):
             redis.lrem(waiting, 0, entry)
-    for entry in redis.sscan_iter(workers):
+    for entry in redis.sscan_iter(workers, count=_AT_ONCE):
         if not _WORKER.fullmatch(entry):
             redis.srem(workers, entry)
 
@@ -80,13 +86,13 @@ def _remove_foreign(queue: Queue) -> None:
 def _end_silent(queue: Queue) -> None:
     started = StartedJobRegistry(queue=queue, job_class=FleetJob)
     running = started.get_job_and_execution_ids(cleanup=False)
-    with queue.connection.pipeline(transaction=False) as pipeline:
-        for job_id, execution_id in running:
-            pipeline.exists(Execution(execution_id, job_id, queue.connection).key)
-        alive = pipeline.execute()
-    for (job_id, execution_id), is_alive in zip(running, alive, strict=True):
+    executions = [Execution(name, job_id, queue.connection) for job_id, name in running]
+    alive = answers(
+        queue.connection, executions, lambda pipeline, execution: pipeline.exists(execution.key)
+    )
+    for execution, is_alive in zip(executions, alive, strict=True):
         if not is_alive:
-            _end(queue, started, Execution(execution_id, job_id, queue.connection))
+            _end(queue, started, execution)
 
 
 def _end(queue: Queue, started: StartedJobRegistry, execution: Execution) -> None:
@@ -115,13 +121,19 @@ def _requeue_stranded(queue: Queue) -> None:
     """
     waiting = queue.intermediate_queue
     running = set(StartedJobRegistry(queue=queue, job_class=FleetJob).get_job_ids(cleanup=False))
-    for job_id in waiting.get_job_ids():
-        if job_id in running or waiting.set_first_seen(job_id):
-            continue
+    passing = [job_id for job_id in waiting.get_job_ids() if job_id not in running]
+    moment = now().timestamp()
+
+    def note(pipeline: Pipeline, job_id: str) -> None:
+        # Not for long, lest the next attempt's passage counts as the same one.
+        key = waiting.get_first_seen_key(job_id)
+        pipeline.set(key, moment, nx=True, ex=_REMEMBERED * LOST_AFTER + 1)
+
+    is_first = answers(queue.connection, passing, note)
+    for job_id in (name for name, first in zip(passing, is_first, strict=True) if not first):
         first_seen = waiting.get_first_seen(job_id)
-        if first_seen is None or now() - first_seen < timedelta(seconds=LOST_AFTER):
-            continue
-        _requeue(queue, job_id)
+        if first_seen is not None and now() - first_seen >= timedelta(seconds=LOST_AFTER):
+            _requeue(queue, job_id)
 
 
 def _requeue(queue: Queue, job_id: str) -> None:

@@ -41,6 +41,8 @@ _MIN_WINDOW: Final = 4
 _BLOCK_MS: Final = 200
 _GLANCE_SECONDS: Final = 0.1
 _FULL_PAUSE: Final = 1.0
+_AT_ONCE: Final = 128
+"""Jobs that are queued at once, in some tens of milliseconds."""
 _BETWEEN_MS: Final = 50
 """In which a worker goes from one chunk to the next, and a chunk's counts are folded."""
 
@@ -59,7 +61,7 @@ class Aggregator:
         redis: Redis,
         payloads: Payloads,
         enqueuer: Enqueuer,
-        upkeep: Callable[[], str | None],
+        upkeep: Callable[[int], str | None],
     ) -> None:
         """Prepare to count.
 
@@ -68,8 +70,8 @@ class Aggregator:
             redis: An asyncio connection; reads block for a moment.
             payloads: Fetches counts from the same Redis.
             enqueuer: Queues its chunks.
-            upkeep: Called in a thread at each sweep; raises if the run cannot go on, and returns
-                what to tell the person if nobody works.
+            upkeep: Called in a thread at each sweep with the number of workers; raises if the run
+                cannot go on, and returns what to tell the person if nobody works.
         """
         self.chunks = Chunks(session.todo)
         self._session = session
@@ -82,7 +84,7 @@ class Aggregator:
         self._events = Events(redis, plan, enqueuer.signer, session.watch.warn)
         self._sweep = Sweep(plan, redis, upkeep, session.watch)
         self._requests = Requests(
-            redis, plan.run, session.directory.path, enqueuer.signer, session.watch.warn
+            redis, plan.run, session.directory.path, enqueuer.signer, session.watch
         )
         self._gathering = Gathering(plan.run, len(plan.chunks))
         self._hiccups = Hiccups(session.watch.warn)
@@ -97,6 +99,7 @@ class Aggregator:
         self._next_glance = 0.0
         self._full_until = 0.0
         self._full_said = False
+        self._filling = False
 
     async def run(self) -> None:
         """Count and fold all chunks, except those that fail for good or that a stop leaves."""
@@ -112,7 +115,7 @@ class Aggregator:
                     # As a chunk ends, its worker is between two. So a sweep waits for a moment in
                     # which none ends, and what it saw is shown before short chunks are over.
                     due = self._sweep.due
-                    taken = await self._take(_BETWEEN_MS if due else _BLOCK_MS)
+                    taken = await self._take(self._wait_ms(due=due))
                     if looks := due and (not taken or self._sweep.late):
                         await asyncio.sleep(_BETWEEN_MS / 1000 if taken else 0.0)
                         await self._look_around()
@@ -130,6 +133,12 @@ class Aggregator:
             await self._folding.leave()
             self._events.sum_up()
             self._requests.sum_up()
+
+    def _wait_ms(self, *, due: bool) -> int | None:
+        """How long to wait for events."""
+        if self._filling:
+            return None  # there is more to be queued
+        return _BETWEEN_MS if due else _BLOCK_MS
 
     def _glances(self) -> bool:
         """Whether to see after the people now: not at every event, since that takes threads."""
@@ -163,21 +172,24 @@ class Aggregator:
 
     async def _fill_window(self) -> None:
         now = asyncio.get_running_loop().time()
+        self._filling = False
         if now < self._full_until:
             return
         window = max(_MIN_WINDOW, _WINDOW_PER_WORKER * self._sweep.workers)
-        chunks = self.chunks.take(window - len(self.chunks.queued), now)
-        left = set(chunks)
+        room = min(_AT_ONCE, window - len(self.chunks.queued))
+        chunks = self.chunks.take(room, now)
+        if not chunks:
+            return
         try:
-            for chunk in chunks:
-                self.chunks.placed(chunk, await asyncio.to_thread(self._enqueuer.put, chunk))
-                left.discard(chunk)
+            for chunk, attempt in (await asyncio.to_thread(self._enqueuer.put, chunks)).items():
+                self.chunks.placed(chunk, attempt)
         except OutOfMemoryError:
             self._say_full()
             self._full_until = now + _FULL_PAUSE
-            self.chunks.put_back(left)
+            self.chunks.put_back(chunks)
         else:
             self._full_until = 0.0
+            self._filling = len(chunks) == _AT_ONCE
 
     async def _take(self, block_ms: int | None) -> bool:
         """Have the next events settled; whether any is in hand."""
@@ -188,14 +200,14 @@ class Aggregator:
                 self._events.rewind()
             elif block_ms is not None:
                 block_ms = min(block_ms, _BETWEEN_MS)
-            self._folding.begin(await self._events.read(block_ms))
+            self._folding.begin(await self._events.read(block_ms, self._folding.has_settled))
         in_hand = self._folding.in_hand > 0
         self._folding.check()
         return in_hand
 
     async def _look_around(self) -> None:
         await self._requests.follow(self.chunks, self._session)
-        found = await self._sweep.look(self._folding.awaited)
+        found = await self._sweep.look(self._folding.awaited, self._events)
         self.chunks.put_back(found.forgotten)
         for chunk in found.unannounced:
             # RQ may know how, but its word is not signed, and nothing is lost by counting again.

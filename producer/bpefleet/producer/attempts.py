@@ -43,6 +43,8 @@ class Attempt(Message):
         chunk: Index of the chunk in the plan.
         outcome: `counted` or `failed`.
         event: Id of the event that told of it; empty if there was none.
+        attempt: What tells attempts at the chunk apart (see `jobs.FleetJob.attempt`); empty if
+            unknown, as in histories of earlier versions.
         worker: The worker's name, which begins with its host's.
         started: Unix seconds by the worker's clock; 0 if unknown.
         ended: Likewise.
@@ -83,6 +85,7 @@ class Attempt(Message):
     encode_seconds: float = 0.0
     publish_seconds: float = 0.0
     fold_seconds: float = 0.0
+    attempt: str = ""
 
     @classmethod
     def of(
@@ -91,6 +94,7 @@ class Attempt(Message):
         end: Counted | Failed,
         *,
         event: str = "",
+        attempt: str = "",
         final: bool = False,
         fold_seconds: float = 0.0,
     ) -> Self:
@@ -111,6 +115,7 @@ class Attempt(Message):
         return cls(
             chunk=chunk,
             event=event,
+            attempt=attempt,
             worker=end.worker,
             started=end.started,
             ended=end.ended,
@@ -123,7 +128,11 @@ _DEFAULTS: Final = {f.name: f.default for f in fields(Attempt) if f.default is n
 
 
 class Journal:
-    """Appends attempts to a run's history, each event's once."""
+    """Appends attempts to a run's history.
+
+    Each end of an attempt once: RQ delivers at least once, and what was signed can be played back.
+    An attempt that was given up for lost may still end well, which makes two.
+    """
 
     def __init__(self, directory: Path) -> None:
         """Open it.
@@ -138,23 +147,31 @@ class Journal:
             self._file = os.fdopen(os.open(self._path, flags, 0o600), "ab", buffering=0)
             if text and not text.endswith(b"\n"):
                 self._file.write(b"\n")  # a crash left half a line
-        self._events = {attempt.event for attempt in _parse(text)}
+        self._known = {_identity(attempt) for attempt in _parse(text)}
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
 
     def add(self, attempt: Attempt) -> None:
-        """Append an attempt, unless its event is there already.
+        """Append an attempt, unless it is there already.
 
         Raises:
             OutputError: The disk is full or fails.
         """
-        if attempt.event and attempt.event in self._events:
+        if attempt.attempt and _identity(attempt) in self._known:
             return
-        self._events.add(attempt.event)
+        self._known.add(_identity(attempt))
         with _explained(self._path):
             self._file.write(orjson.dumps(attempt) + b"\n")
+
+    def has(self, chunk: int, attempt: str, outcome: str) -> bool:
+        """Whether the end of an attempt is there."""
+        return (chunk, attempt, outcome) in self._known
+
+
+def _identity(attempt: Attempt) -> tuple[int, str, str]:
+    return attempt.chunk, attempt.attempt, attempt.outcome
 
 
 def read_attempts(directory: Path) -> dict[int, list[Attempt]]:

@@ -74,6 +74,14 @@ class Chunks:
         """A taken chunk is in Redis; `attempt` tells this attempt from others."""
         self._under_way[chunk] = attempt
 
+    def under_way(self, chunk: int) -> str:
+        """Which attempt at a chunk is in Redis; empty if none is known to be."""
+        return self._under_way.get(chunk, "")
+
+    def is_under_way(self, chunk: int, attempt: str) -> bool:
+        """Whether an attempt at a chunk may be the one in Redis."""
+        return chunk in self.queued and self._under_way.get(chunk, attempt) == attempt
+
     def put_back(self, chunks: Iterable[int]) -> None:
         """Have chunks that are not in Redis wait again; that was no attempt."""
         for chunk in chunks:
@@ -101,10 +109,9 @@ class Chunks:
         Returns:
             Seconds until the chunk is counted again; None if it is not.
         """
-        if chunk not in self.queued:  # an attempt that was given up before
+        # Else it was given up before, or is played back while another is under way.
+        if chunk not in self.queued or not (attempt is None or self.is_under_way(chunk, attempt)):
             return None
-        if attempt not in (None, self._under_way.get(chunk, attempt)):
-            return None  # likewise, or played back; another is under way
         self._left(chunk)
         done = self._attempts[chunk]
         self._attempts[chunk] += 1

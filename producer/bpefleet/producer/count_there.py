@@ -15,7 +15,6 @@ from bpefleet.producer.enqueue import Enqueuer
 from bpefleet.producer.payloads import Payloads
 from bpefleet.shared.connect import connect, connect_async, redacted
 from bpefleet.shared.errors import QueueError
-from bpefleet.shared.keys import QUEUE
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -76,8 +75,11 @@ class Upkeep:
         self._connection = connection
         self._idle_since: float | None = None
 
-    def __call__(self) -> str | None:
+    def __call__(self, workers: int) -> str | None:
         """End abandoned attempts, and say so if nobody has worked for a while.
+
+        Args:
+            workers: How many of the fleet serve the queue.
 
         Raises:
             NoWorkersError: The local workers ended unasked.
@@ -86,7 +88,7 @@ class Upkeep:
             self._fleet.workers.check()
         with suppress(OutOfMemoryError):  # it is tried again
             end_abandoned(self._connection)
-        if self._connection.scard(f"rq:workers:{QUEUE}"):
+        if workers:
             self._idle_since = None
             return None
         now = time.monotonic()

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from bpefleet.producer.chunks import Chunks
     from bpefleet.producer.ledger import Ledger
-    from bpefleet.producer.sweep import Seen, Sweep
+    from bpefleet.producer.sweep import Sweep
+    from bpefleet.producer.workers import Seen
     from bpefleet.shared.messages import Counted, Failed
 
 _MOST_SAMPLES: Final = 600

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from rq.exceptions import DuplicateJobError, NoSuchJobError
+from rq.exceptions import NoSuchJobError
 from rq.job import JobStatus
 
+from bpefleet.producer.batches import answers
 from bpefleet.shared.jobs import FleetJob, build_job, fleet_queue
 from bpefleet.shared.keys import events_key, job_id, payload_keys
 from bpefleet.shared.serializer import JsonSerializer
@@ -47,25 +48,32 @@ class Enqueuer:
         self._timeout = timeout
         self._queue = fleet_queue(connection)
 
-    def put(self, chunk: int) -> str:
-        """Queue a chunk. One that is queued or running already is left alone.
+    def put(self, chunks: Iterable[int]) -> dict[int, str]:
+        """Queue chunks, all or none of them. Those that are queued or running are left alone.
+
+        Looking before queueing is enough: no other process queues jobs of this run, and a chunk
+        that is counted twice is folded once.
 
         Returns:
-            Which attempt is under way now: `FleetJob.attempt`.
+            Which attempt at each is under way now: `FleetJob.attempt`.
 
         Raises:
             OutOfMemoryError: Redis is full; nothing was queued.
         """
-        job = self._build(chunk)
-        try:
-            self._queue.enqueue_job(job, unique=True)
-        except DuplicateJobError:
-            if (found := self._job(chunk)) and self._is_under_way(found):
-                return found.attempt
-            if found:
-                found.delete()  # what is left of an attempt before
-            self._queue.enqueue_job(job)
-        return job.attempt
+        chunks = list(chunks)
+        keys = [FleetJob.key_for(job_id(self._plan.run, chunk)) for chunk in chunks]
+        known = answers(self._connection, keys, lambda pipeline, key: pipeline.exists(key))
+        attempts = {
+            chunk: attempt
+            for chunk, is_known in zip(chunks, known, strict=True)
+            if is_known and (attempt := self._under_way(chunk)) is not None
+        }
+        jobs = {chunk: self._build(chunk) for chunk in chunks if chunk not in attempts}
+        with self._connection.pipeline() as pipeline:
+            for job in jobs.values():
+                self._queue.enqueue_job(job, pipeline=pipeline)
+            pipeline.execute()
+        return attempts | {chunk: job.attempt for chunk, job in jobs.items()}
 
     def withdraw(self, chunks: Iterable[int]) -> list[int]:
         """Take chunks off the queue, and tell which; those that a worker has taken are let run.
@@ -73,16 +81,20 @@ class Enqueuer:
         The queue is what tells them apart: a taken job's state says "queued" until its work-horse
         is up.
         """
-        chunks = list(chunks)
-        with self._connection.pipeline(transaction=False) as pipeline:
-            for chunk in chunks:
-                pipeline.lrem(self._queue.key, 0, job_id(self._plan.run, chunk))
-            taken_off = pipeline.execute()
-        withdrawn = [chunk for chunk, removed in zip(chunks, taken_off, strict=True) if removed]
-        for chunk in withdrawn:
-            if job := self._job(chunk):
-                job.delete()
-        return withdrawn
+        ours = {job_id(self._plan.run, chunk).encode(): chunk for chunk in chunks}
+        queue: Any = self._connection.lrange(self._queue.key, 0, -1)
+        listed = [name for name in queue if name in ours]
+        # In the queue's order, so that Redis finds each near the head.
+        taken_off = answers(
+            self._connection, listed, lambda pipeline, name: pipeline.lrem(self._queue.key, 1, name)
+        )
+        withdrawn = {name: None for name, off in zip(listed, taken_off, strict=True) if off}
+        answers(
+            self._connection,
+            withdrawn,
+            lambda pipeline, name: pipeline.unlink(FleetJob.key_for(name.decode())),
+        )
+        return [ours[name] for name in withdrawn]
 
     def clear(self) -> int:
         """Take all of the run's jobs off the queue, and what it left in Redis; how many jobs."""
@@ -106,6 +118,14 @@ class Enqueuer:
             timeout=self._timeout or _TIMEOUT + size // _SLOWEST,
             connection=self._connection,
         )
+
+    def _under_way(self, chunk: int) -> str | None:
+        """Which attempt is queued or running; None if none is, and nothing of it is left."""
+        if (found := self._job(chunk)) and self._is_under_way(found):
+            return found.attempt
+        if found:
+            found.delete()  # what is left of an attempt before
+        return None
 
     def _is_under_way(self, job: FleetJob) -> bool:
         status = job.get_status(refresh=False)

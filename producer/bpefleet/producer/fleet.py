@@ -9,7 +9,6 @@ from bpefleet.producer.embedded import EmbeddedServer
 from bpefleet.producer.local_dashboard import LocalDashboard
 from bpefleet.producer.local_workers import LocalWorkers
 from bpefleet.producer.merge import TrainerProcess
-from bpefleet.shared.keys import QUEUE
 from bpefleet.shared.roots import roots_of
 from bpefleet.shared.signing import read_key
 
@@ -107,10 +106,11 @@ class Fleet:
         """How many workers there are to divide the corpus between: its own, or those that serve."""
         if local := self._resources.local_workers:
             return local
-        from bpefleet.shared.connect import connect  # noqa: PLC0415  slow to import, see `run`
+        from bpefleet.producer.workers import live_workers  # noqa: PLC0415  slow to import, see `run`
+        from bpefleet.shared.connect import connect  # noqa: PLC0415  likewise
 
         with connect(self.url) as connection:
-            return int(connection.scard(f"rq:workers:{QUEUE}")) or _LIKELY_SIZE
+            return live_workers(connection) or _LIKELY_SIZE
 
     @property
     def stays(self) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
 from bpefleet.kernel import PayloadError
-from bpefleet.producer.attempts import Attempt
+from bpefleet.producer.attempts import COUNTED, FAILED, Attempt
 from bpefleet.producer.chunks import RETRIES
 from bpefleet.shared.keys import LARGEST_PAYLOAD, payload_prefix
 from bpefleet.shared.messages import Counted, Failed
@@ -76,6 +76,8 @@ class Folding:
         self._tasks: dict[tuple[str, int], asyncio.Task[None]] = {}
         self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._room = asyncio.Semaphore(_AT_ONCE)
+        self._spent: set[str] = set()
+        """Keys of payloads that were of no use, and are gone."""
 
     @property
     def in_hand(self) -> int:
@@ -90,8 +92,21 @@ class Folding:
     @property
     def saturated(self) -> bool:
         """Whether to read no events for now: too many are in hand, or of all chunks that remain."""
-        to_come = self._chunks.waiting or self._chunks.resting or self.awaited
-        return self.in_hand >= _MOST or (self.in_hand > 0 and not to_come)
+        if self.in_hand >= _MOST or not self.in_hand:
+            return self.in_hand > 0
+        to_come = self._chunks.waiting or self._chunks.resting
+        return not to_come and self._chunks.queued <= {chunk for _, chunk in self._tasks}
+
+    def has_settled(self, event: Event) -> bool:
+        """Whether an event says nothing that was not taken down before: it came again."""
+        chunk, body = event.chunk, event.body
+        if isinstance(body, Failed):
+            return not self._chunks.is_under_way(chunk, event.attempt) and self._journal.has(
+                chunk, event.attempt, FAILED
+            )
+        if chunk in self._ledger.chunks:
+            return self._journal.has(chunk, event.attempt, COUNTED)
+        return body.key in self._spent
 
     def begin(self, events: Iterable[Event]) -> None:
         """Take events in hand, but for those that are already."""
@@ -130,14 +145,17 @@ class Folding:
 
         Without an event it is the attempt under way that failed.
         """
-        attempt_ = event.attempt if event else None
+        attempt = event.attempt if event else self._chunks.under_way(chunk)
         now = asyncio.get_running_loop().time()
         async with self.still:
-            pause = self._chunks.ended(chunk, failure, now, attempt_)
-            self._gathering.failed(failure)
+            pause = self._chunks.ended(chunk, failure, now, attempt if event else None)
+            if not self._journal.has(chunk, attempt, FAILED):
+                self._gathering.failed(failure)
             final = chunk in self._chunks.failed
-        attempt = Attempt.of(chunk, failure, event=event.id if event else "", final=final)
-        await asyncio.to_thread(self._journal.add, attempt)
+        made = Attempt.of(
+            chunk, failure, event=event.id if event else "", attempt=attempt, final=final
+        )
+        await asyncio.to_thread(self._journal.add, made)
         if pause is not None:
             what = failure.error.partition("\n")[0]
             self._watch.warn(
@@ -150,64 +168,79 @@ class Folding:
             )
 
     async def _settle(self, event: Event) -> None:
-        body, key = event.body, None
+        body = event.body
         async with self._locks.setdefault(event.chunk, asyncio.Lock()):
             if isinstance(body, Failed):
                 await self.failed(event.chunk, body, event)
             elif not body.key.startswith(payload_prefix(self._plan.run, event.chunk)):
-                # Nobody of ours wrote that: the key may be anything, and is left alone.
                 odd = Failed("PayloadError", "its event names a foreign key", may_heal=True)
                 await self.failed(event.chunk, odd, event)
             else:
-                key = body.key
                 await self._fold(event, body)
             # Only now: until the ledger has it, or the journal, the event is all that tells of it,
             # and a good payload is the chunk's only copy.
-            await self._events.drop(event, key)
+            await self._events.drop(event)
 
     async def _fold(self, event: Event, counted: Counted) -> None:
         chunk = event.chunk
         if chunk in self._ledger.chunks:
             # A second attempt, or one that was folded just before a crash.
-            again = Attempt.of(chunk, counted, event=event.id)
+            again = Attempt.of(chunk, counted, event=event.id, attempt=event.attempt)
             await asyncio.to_thread(self._journal.add, again)
             return
         async with self._room:
-            payload = await self._payloads.fetch(counted.key)
+            payload = await self._payload(chunk, counted)
             start = time.perf_counter()
             failed = await asyncio.to_thread(self._add, event, counted, payload)
             took = time.perf_counter() - start
         if failed is not None:
+            self._spent.add(counted.key)
             await self.failed(chunk, failed, event)
             return
         async with self.still:
             self._chunks.folded(chunk)
             self._gathering.counted(counted, took)
 
+    async def _payload(self, chunk: int, counted: Counted) -> bytes | None:
+        """The payload of an event; None if it is gone, or more than a chunk's counts can take."""
+        if not self._has_right_size(chunk, counted):
+            return None  # it will be refused; what it says of itself bounds nothing
+        return await self._payloads.fetch(counted.key, _most(counted))
+
     def _add(self, event: Event, counted: Counted, payload: bytes | None) -> Failed | None:
         """Put a payload into the ledger and the journal; what is wrong with it, if anything."""
         chunk, start = event.chunk, time.perf_counter()
         if changed := self._plan.changed(chunk):
             return changed
-        if payload is None:
+        if payload is None and self._has_right_size(chunk, counted):
             reason = (
                 "its counts expired before they were folded, or are larger than "
-                f"{LARGEST_PAYLOAD:,} bytes"
+                f"{_most(counted):,} bytes"
             )
             return Failed("PayloadError", reason, may_heal=True, worker=counted.worker)
         try:
-            self._demand_right(chunk, counted, payload)
-            self._ledger.add(chunk, counted, payload)
+            self._ledger.add(chunk, counted, self._demand_right(chunk, counted, payload))
         except PayloadError as error:
             reason = f"its counts arrived damaged ({error})"
             return Failed("PayloadError", reason, may_heal=True, worker=counted.worker)
         took = time.perf_counter() - start
-        self._journal.add(Attempt.of(chunk, counted, event=event.id, fold_seconds=took))
+        self._journal.add(
+            Attempt.of(chunk, counted, event=event.id, attempt=event.attempt, fold_seconds=took)
+        )
         return None
 
-    def _demand_right(self, chunk: int, counted: Counted, payload: bytes) -> None:
+    def _demand_right(self, chunk: int, counted: Counted, payload: bytes | None) -> bytes:
+        if payload is None or not self._has_right_size(chunk, counted):
+            raise PayloadError("it is of another number of bytes")
         fingerprint = self._signer.fingerprint(payload)
         if fingerprint and fingerprint != counted.sha256:
             raise PayloadError("the SHA-256 differs")
-        if counted.bytes_read != self._plan.chunk_bytes(chunk):
-            raise PayloadError("it is of another number of bytes")
+        return payload
+
+    def _has_right_size(self, chunk: int, counted: Counted) -> bool:
+        return counted.bytes_read == self._plan.chunk_bytes(chunk)
+
+
+def _most(counted: Counted) -> int:
+    """Bytes of a payload that is fetched."""
+    return min(LARGEST_PAYLOAD, counted.largest)

@@ -45,8 +45,7 @@ COMPACT_AT: Final = 64
 """Files that are folded into one."""
 _MOST: Final = 1 << 50
 """Bytes, or seconds, that no chunk and no process has."""
-_GROWTH: Final = 3
-"""Bytes of a pre-token to a byte of text, at most: U+FFFD in place of one that is not UTF-8."""
+_UNTRUE: Final = "its totals cannot be true"
 
 
 class Ledger:
@@ -103,14 +102,15 @@ class Ledger:
         """
         if chunk in self.chunks:
             return False
+        _demand_plausible(counted)
         info = Counts.check_payload(
             payload,
             self._digest,
             max_bytes=LARGEST_PAYLOAD,
             max_entries=counted.bytes_read,
-            max_pretoken=_GROWTH * counted.bytes_read,
+            max_text=counted.text_bytes,
         )
-        _demand_plausible(counted, info)
+        _demand_fit(counted, info)
         part = self._folder / f"part-{chunk:08}.counts"
         write_atomically(part, orjson.dumps(counted), b"\n", payload)
         with self.still:
@@ -168,18 +168,25 @@ class Ledger:
             self._distinct.see(info.least_hashes)
 
 
-def _demand_plausible(counted: Counted, info: PayloadInfo) -> None:
+def _demand_plausible(counted: Counted) -> None:
     """Refuse what no count of a chunk can say, before its numbers spoil the sums.
 
     Raises:
-        PayloadError: It does not fit its payload, or numbers are out of all bounds.
+        PayloadError: Numbers are out of all bounds.
     """
     read = counted.bytes_read
+    bounded = 0 <= counted.seconds < _MOST and 0 <= counted.peak_rss < _MOST and 0 <= read < _MOST
+    if not (bounded and all(0 <= n <= read for n in (counted.replaced, counted.unmatched))):
+        raise PayloadError(_UNTRUE)
+
+
+def _demand_fit(counted: Counted, info: PayloadInfo) -> None:
+    """Refuse a payload that is not what was told of it, or counts more than a chunk has.
+
+    Raises:
+        PayloadError: It is so.
+    """
     fits = (counted.pretokens, counted.unique) == (info.pretokens, info.unique)
-    bounded = 0 <= counted.seconds < _MOST and 0 <= counted.peak_rss < _MOST
     # No pre-token is empty, so that the sum of all is bounded by the corpus.
-    bounded = bounded and info.pretokens <= read < _MOST
-    if not (
-        fits and bounded and all(0 <= n <= read for n in (counted.replaced, counted.unmatched))
-    ):
-        raise PayloadError("its totals cannot be true")
+    if not (fits and info.pretokens <= counted.bytes_read):
+        raise PayloadError(_UNTRUE)

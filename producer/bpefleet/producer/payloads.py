@@ -44,17 +44,17 @@ class Payloads:
         self._quick = connect(url, patient=False)
         self._redis = redis
 
-    async def fetch(self, key: str) -> bytes | None:
-        """A payload; None if it is gone, or larger than `LARGEST_PAYLOAD`.
+    async def fetch(self, key: str, most: int = LARGEST_PAYLOAD) -> bytes | None:
+        """A payload; None if it is gone, or larger than `most` bytes.
 
         Raises:
             RedisError: Redis is lost.
         """
         sockets: list[socket.socket] = []
         try:
-            return await asyncio.to_thread(self._receive, key, sockets)
+            return await asyncio.to_thread(self._receive, key, most, sockets)
         except (RedisError, OSError, ValueError):
-            if await self._redis.strlen(key) > LARGEST_PAYLOAD:
+            if await self._redis.strlen(key) > most:
                 return None
             payload: Any = await self._redis.get(key)
             return payload  # type: ignore[no-any-return]
@@ -70,14 +70,14 @@ class Payloads:
     async def __aexit__(self, *_: object) -> None:
         self._quick.close()
 
-    def _receive(self, key: str, sockets: list[socket.socket]) -> bytes | None:
+    def _receive(self, key: str, most: int, sockets: list[socket.socket]) -> bytes | None:
         pool = self._quick.connection_pool
         connection: Any = pool.get_connection()
         try:
             connection.send_command("GET", key)
             # redis-py has no way to receive into memory of one's own.
             sockets.append(connection._sock)  # noqa: SLF001
-            payload = _bulk_string(connection._sock)  # noqa: SLF001
+            payload = _bulk_string(connection._sock, most)  # noqa: SLF001
         except BaseException:
             connection.disconnect()  # the rest of the answer may be on its way
             raise
@@ -86,13 +86,13 @@ class Payloads:
         return payload
 
 
-def _bulk_string(source: socket.socket) -> bytes | None:
+def _bulk_string(source: socket.socket, most: int = LARGEST_PAYLOAD) -> bytes | None:
     """Read an answer that is a string (RESP2: `$<bytes>`, the string, each with CRLF) or none."""
     data = b""
     while _END not in data:
         data += _some(source)
     head, _, data = data.partition(_END)
-    if not head.startswith(b"$") or int(head[1:]) > LARGEST_PAYLOAD:
+    if not head.startswith(b"$") or int(head[1:]) > most:
         raise _UnusualError
     if (size := int(head[1:])) < 0:
         return None

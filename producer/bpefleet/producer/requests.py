@@ -15,13 +15,14 @@ from bpefleet.shared.request import CANCEL, RETRY, Request, make_request, read_r
 from bpefleet.shared.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from redis.asyncio import Redis
 
     from bpefleet.producer.chunks import Chunks
     from bpefleet.producer.session import Session
+    from bpefleet.producer.watch import Watch
     from bpefleet.shared.signing import Signer
 
 RETRY_FILE: Final = "retry"
@@ -41,13 +42,19 @@ class Requests:
     """Takes requests and follows them."""
 
     def __init__(
-        self, redis: Redis, run: str, directory: Path, signer: Signer, warn: Callable[[str], None]
+        self,
+        redis: Redis,
+        run: str,
+        directory: Path,
+        signer: Signer,
+        watch: Watch,
     ) -> None:
         self._redis = redis
         self._run = run
         self._file = directory / RETRY_FILE
         self._signer = signer
-        self._odd = Few(warn, "requests were left aside")
+        self._session = watch.session
+        self._odd = Few(watch.warn, "requests were left aside")
         self._seen: set[str] = set()
 
     async def follow(self, chunks: Chunks, session: Session) -> None:
@@ -69,7 +76,7 @@ class Requests:
         requests = []
         for data in found or ():
             try:
-                request = read_request(self._signer, self._run, data)
+                request = read_request(self._signer, self._run, self._session, data)
             except MessageError as error:
                 self._odd.tell(f"left aside: {printable(str(error))}")
                 continue
@@ -80,7 +87,9 @@ class Requests:
 
     async def _from_directory(self) -> list[Request]:
         chunks = await asyncio.to_thread(self._take_file)
-        return [] if chunks is None else [make_request(RETRY, chunks, "bpefleet retry")]
+        return (
+            [] if chunks is None else [make_request(RETRY, chunks, "bpefleet retry", self._session)]
+        )
 
     def _take_file(self) -> tuple[int, ...] | None:
         with suppress(FileNotFoundError, orjson.JSONDecodeError):

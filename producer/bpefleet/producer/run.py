@@ -15,6 +15,7 @@ from bpefleet.producer.count_here import count_here
 from bpefleet.producer.directory import RunDirectory, check_free
 from bpefleet.producer.fleet import Fleet
 from bpefleet.producer.missing import all_counted
+from bpefleet.producer.options import least_chunk_size
 from bpefleet.producer.plan import Plan
 from bpefleet.producer.progress import Progress
 from bpefleet.producer.report import kept, report
@@ -70,7 +71,8 @@ def run(request: Request) -> RunResult:
         cutter = boundaries(resolve(options.pattern), options.special_tokens)
         total = sum(file.size for file in files)
         size = resources.chunk_size_for(options.pattern)
-        size = even_chunk_size(total, size, fleet.size if fleet else 1)
+        least = least_chunk_size(options.pattern)
+        size = even_chunk_size(total, size, fleet.size if fleet else 1, least=least)
         chunks = list(split(files, cutter, size, progress.warn))
         if fleet is not None:
             fleet.announce(progress.tell)

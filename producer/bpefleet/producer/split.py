@@ -79,16 +79,22 @@ def _step(total: int, chunk_size: int) -> int:
     return -(-total // max(1, parts))
 
 
-def even_chunk_size(total: int, chunk_size: int, workers: int) -> int:
+def even_chunk_size(total: int, chunk_size: int, workers: int, *, least: int = 1) -> int:
     """The chunk size, at most `chunk_size`, at which so many workers end at the same time.
 
     With a few chunks a worker, an odd one out would leave all the others idle: three chunks take
     two workers as long as four.
+
+    Args:
+        total: Bytes of the corpus.
+        chunk_size: What is asked for, bytes.
+        workers: How many share the corpus.
+        least: Bytes of a chunk that is worth a job; with more workers, some get none.
     """
     rounds = -(-total // (chunk_size * max(1, workers)))
     if not 0 < rounds <= _EVEN_ROUNDS:
         return chunk_size
-    return max(1, -(-total // (rounds * max(1, workers))))
+    return max(min(least, chunk_size), -(-total // (rounds * max(1, workers))))
 
 
 def _long(uncut: list[Segment], chunk_size: int) -> str:

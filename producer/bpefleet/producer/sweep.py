@@ -1,4 +1,9 @@
-"""The sweep: compares, every few seconds, what should be queued with what Redis has."""
+"""The sweep: compares, every few seconds, what should be queued with what Redis has.
+
+A job that ended has left its event in the stream, in the same MULTI. So it ended without a word
+only if the stream was read since, as far as it went then; until that its event may be waiting, for
+as long as folding takes. The same goes for a job that Redis forgot: it may have ended long ago.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +12,9 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from rq.utils import str_to_date
-
-from bpefleet.shared.keys import FLEET_WORKER, QUEUE, STAGE_FIELD, events_key, job_id
+from bpefleet.producer.batches import answers_async
+from bpefleet.producer.workers import seen_workers
+from bpefleet.shared.keys import QUEUE, STAGE_FIELD, events_key, job_id
 from bpefleet.shared.text import printable
 
 if TYPE_CHECKING:
@@ -17,14 +22,20 @@ if TYPE_CHECKING:
 
     from redis.asyncio import Redis
 
+    from bpefleet.producer.events import Events, Place
     from bpefleet.producer.plan import Plan
     from bpefleet.producer.watch import Watch
+    from bpefleet.producer.workers import Seen
 
 SWEEP_SECONDS: Final = 2.0
+_SHARE: Final = 4
+"""A sweep is followed by so many times its own length without one."""
 _PATIENCE: Final = 0.5
 """Seconds that a sweep waits for a quiet moment."""
+_SLICE: Final = 10_000
+"""Entries of the queue that are read at once."""
 _ENDED: Final = (b"finished", b"failed", b"stopped", b"canceled")
-_WORKER: Final = "rq:worker:"
+_FIELDS: Final = ["status", "worker_name", STAGE_FIELD]
 
 
 @dataclass(slots=True)
@@ -34,24 +45,11 @@ class Found:
     Attributes:
         forgotten: Chunks that Redis knows nothing of: it restarted without persistence, or somebody
             emptied the queue.
-        unannounced: Chunks whose job ended a while ago without an event.
+        unannounced: Chunks whose job ended without an event.
     """
 
     forgotten: list[int] = field(default_factory=list)
     unannounced: list[int] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Seen:
-    """A worker as Redis tells of it; see `status.WorkerView`."""
-
-    name: str
-    host: str
-    pid: int
-    heard: float
-    chunk: int | None = None
-    doing: str = ""
-    since: float = 0.0
 
 
 class Sweep:
@@ -65,7 +63,7 @@ class Sweep:
     """
 
     def __init__(
-        self, plan: Plan, redis: Redis, upkeep: Callable[[], str | None], watch: Watch
+        self, plan: Plan, redis: Redis, upkeep: Callable[[int], str | None], watch: Watch
     ) -> None:
         self.running: dict[int, str] = {}
         self.seen: list[Seen] = []
@@ -78,13 +76,14 @@ class Sweep:
         self._next = time.monotonic()
         self._idle_said = False
         self._strangers: set[str] = set()
-        self._suspects: set[int] = set()
+        self._misplaced: set[int] = set()
+        self._marks: dict[int, Place] = {}
         self._since: dict[int, float] = {}
 
     @property
     def workers(self) -> int:
-        """How many workers serve the queue."""
-        return len(self.seen)
+        """How many workers of the fleet serve the queue."""
+        return sum(seen.is_ours for seen in self.seen)
 
     @property
     def due(self) -> bool:
@@ -96,51 +95,50 @@ class Sweep:
         """Whether it can wait no longer for a quiet moment."""
         return time.monotonic() >= self._next + _PATIENCE
 
-    async def look(self, queued: Iterable[int]) -> Found:
+    async def look(self, queued: Iterable[int], events: Events) -> Found:
         """Sweep once.
+
+        Args:
+            queued: The chunks that are in Redis with none of their events in hand.
+            events: What is read of them.
 
         Raises:
             NoWorkersError: The local workers ended unasked.
         """
-        idle = await asyncio.to_thread(self._upkeep)
+        start = time.monotonic()
+        self.seen = await seen_workers(self._redis)
+        self._warn_of_strangers()
+        idle = await asyncio.to_thread(self._upkeep, self.workers)
         if idle and not self._idle_said:
             self._watch.warn(idle)
         self._idle_said = bool(idle)
-        await self._look_at_workers()
-        found = await self._compare(sorted(queued))
+        found = await self._compare(sorted(queued), events)
         memory: Any = await self._redis.info("memory")
         self.redis_memory = int(memory.get("used_memory", 0))
         self.unfolded = await self._redis.xlen(events_key(self._plan.run))
-        self._next = time.monotonic() + SWEEP_SECONDS
+        end = time.monotonic()
+        self._next = end + max(SWEEP_SECONDS, _SHARE * (end - start))
         return found
 
-    async def _look_at_workers(self) -> None:
-        members: Any = await self._redis.smembers(f"rq:workers:{QUEUE}")
-        keys = sorted(members)
-        async with self._redis.pipeline(transaction=False) as pipeline:
-            for key in keys:
-                pipeline.hmget(key, [FLEET_WORKER, "hostname", "pid", "last_heartbeat"])
-            answers: list[Any] = await pipeline.execute()
-        self.seen = []
-        for key, (ours, *rest) in zip(keys, answers, strict=True):
-            name = printable(key.decode("utf-8", "replace").removeprefix(_WORKER))
-            if any(rest):  # else it expired
-                self.seen.append(_seen(name, *rest))
-            if any(rest) and not ours and name not in self._strangers:
-                self._strangers.add(name)
+    def _warn_of_strangers(self) -> None:
+        for seen in self.seen:
+            if not seen.is_ours and seen.name not in self._strangers:
+                self._strangers.add(seen.name)
                 self._watch.warn(
-                    f"{name} serves the queue and is no bpefleet worker: it runs whatever is "
+                    f"{seen.name} serves the queue and is no bpefleet worker: it runs whatever is "
                     "written to Redis; stop it"
                 )
 
-    async def _compare(self, chunks: list[int]) -> Found:
+    async def _compare(self, chunks: list[int], events: Events) -> Found:
         found = Found()
         self.running = {}
-        suspects = set()
         views = {seen.name: seen for seen in self.seen}
-        for chunk, (status, worker, stage, place) in (await self._states(chunks)).items():
-            if status is None:
-                found.forgotten.append(chunk)
+        ended: dict[int, bool] = {}
+        misplaced: set[int] = set()
+        for chunk, place, fields in await self._states(chunks):
+            status, worker, stage = fields
+            if status is None or status in _ENDED:
+                ended[chunk] = status is not None
             elif status == b"started":
                 name = printable((worker or b"").decode("utf-8", "replace"))
                 self.running[chunk] = name
@@ -148,37 +146,60 @@ class Sweep:
                     view.chunk = chunk
                     view.doing = printable((stage or b"").decode("utf-8", "replace"))
                     view.since = self._since.setdefault(chunk, time.time())
-            elif status in _ENDED or (status == b"queued" and not place):
-                suspects.add(chunk)
-                # The event of a job that just ended may be on its way, and a job is on no list for
-                # a moment while a worker takes it: act at the second sight.
-                if chunk in self._suspects:
-                    (found.unannounced if status in _ENDED else found.forgotten).append(chunk)
-        self._suspects = suspects
+            elif status == b"queued" and not place:
+                misplaced.add(chunk)
+        for chunk in await self._silent(ended, events):
+            (found.unannounced if ended[chunk] else found.forgotten).append(chunk)
+        # Another producer's upkeep may have moved it from one list to the other meanwhile.
+        found.forgotten += sorted(misplaced & self._misplaced)
+        self._misplaced = misplaced
         self._since = {chunk: self._since.get(chunk, time.time()) for chunk in self.running}
         return found
 
-    async def _states(self, chunks: list[int]) -> dict[int, tuple[Any, Any, Any, bool]]:
-        """For each chunk its job's status, worker and stage, and whether the queue lists it."""
-        lists = (f"rq:queue:{QUEUE}", f"rq:queue:{QUEUE}:intermediate")
-        async with self._redis.pipeline(transaction=False) as pipeline:
-            for chunk in chunks:
-                name = job_id(self._plan.run, chunk)
-                pipeline.hmget(f"rq:job:{name}", ["status", "worker_name", STAGE_FIELD])
-                for key in lists:
-                    pipeline.lpos(key, name)
-            answers: list[Any] = await pipeline.execute()
-        return {
-            chunk: (*answers[3 * i], any(at is not None for at in answers[3 * i + 1 : 3 * i + 3]))
-            for i, chunk in enumerate(chunks)
-        }
+    async def _silent(self, ended: Iterable[int], events: Events) -> list[int]:
+        """Of the chunks whose job ended, those whose event is not in what is still to be read."""
+        unread = await events.unread()
+        if unread is None:
+            self._marks = {}
+            return list(ended)
+        first, newest = unread
+        # A stream that was begun anew may have lesser ids than the one before.
+        self._marks = {chunk: min(self._marks.get(chunk, newest), newest) for chunk in ended}
+        return [chunk for chunk, mark in self._marks.items() if mark < first]
 
+    async def _states(self, chunks: list[int]) -> list[tuple[int, bool, list[bytes | None]]]:
+        """Each chunk that waits on the queue no more, and its job.
 
-def _seen(name: str, host: bytes | None, pid: bytes | None, heard: bytes | None) -> Seen:
-    """A worker by the fields of its hash, which anyone may have written."""
-    try:
-        when = str_to_date(heard or b"").timestamp() if heard else 0.0
-    except ValueError:
-        when = 0.0
-    number = int(pid) if pid and pid.isdigit() else 0
-    return Seen(name, printable((host or b"").decode("utf-8", "replace")), number, when)
+        Of a job: whether it is on its way to a worker; its status, worker and stage. Read in the
+        order in which a job goes, lest one is missed on its way: the queue, the list between, its
+        own hash.
+        """
+        run = self._plan.run
+        names = {chunk: job_id(run, chunk).encode() for chunk in chunks}
+        waiting = await self._listed(f"rq:queue:{QUEUE}")
+        taken = await self._listed(f"rq:queue:{QUEUE}:intermediate")
+        others = [chunk for chunk in chunks if names[chunk] not in waiting]
+        found = await answers_async(
+            self._redis,
+            others,
+            lambda pipeline, chunk: pipeline.hmget(f"rq:job:{job_id(run, chunk)}", _FIELDS),
+        )
+        return [
+            (chunk, names[chunk] in taken, fields or [None] * len(_FIELDS))
+            for chunk, fields in zip(others, found, strict=True)
+        ]
+
+    async def _listed(self, key: str) -> set[bytes]:
+        """What is on a list of RQ's.
+
+        Read from the end on: entries are taken from the head, and those left keep their distance
+        from the end or grow it, so that none is passed over.
+        """
+        found: set[bytes] = set()
+        end = -1
+        while True:
+            part: Any = await self._redis.lrange(key, end - _SLICE + 1, end)
+            found.update(part)
+            if len(part) < _SLICE:
+                return found
+            end -= _SLICE

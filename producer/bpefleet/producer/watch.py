@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import socket
 import time
 from collections import deque
@@ -60,7 +61,13 @@ class Watch:
             at_rest(directory, time.time()),
             producer=f"process {os.getpid()} on {socket.gethostname()}",
             stage=COUNT,
+            session=secrets.token_hex(8),
         )
+
+    @property
+    def session(self) -> str:
+        """What this session is called in the snapshot."""
+        return self._now.session
 
     def warn(self, text: str, **about: str | int) -> None:
         """Tell the person that something is not as they may think; `about`: see `logs.FIELDS`.

@@ -12,7 +12,9 @@ The producer, which reads the events, decides (`bpefleet.producer.chunks`).
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from rq import Queue
@@ -32,6 +34,7 @@ from bpefleet.shared.text import escaped, line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     from redis import Redis
     from redis.client import Pipeline
@@ -46,6 +49,12 @@ RESULT_TTL: Final = 600
 
 FAILURE_TTL: Final = keys.EVENTS_TTL
 """Seconds that RQ keeps a failed job."""
+
+
+LIFE: Final = keys.PAYLOAD_TTL
+"""Seconds after its queueing in which a job may be begun: what is signed can be played back by who
+saw it, and is worth nothing then. So long that clocks which differ by hours do no harm.
+"""
 
 
 class ForbiddenJobError(BpefleetError):
@@ -90,6 +99,18 @@ class FleetJob(Job):
         if self.refused:
             raise ForbiddenJobError(f"job {self.id} {self.refused}")
         return import_attribute(keys.COUNT_CHUNK)
+
+    @property
+    def unfit(self) -> str:
+        """Why the job is not to be run, in words that follow its id; empty if it is."""
+        with suppress(ForbiddenJobError):
+            _ = self.func
+        return self.refused
+
+    @property
+    def last_date(self) -> datetime | None:
+        """When the job is to be begun at the latest; signed, as the time of its queueing is."""
+        return self.enqueued_at + timedelta(seconds=LIFE) if self.enqueued_at else None
 
     def to_dict(self, include_meta: bool = True, include_result: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002  RQ's signature
         """What Redis holds of the job, signed."""

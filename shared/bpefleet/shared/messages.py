@@ -10,7 +10,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from types import UnionType
-from typing import Any, Self, get_args, get_origin, get_type_hints
+from typing import Any, Final, Self, get_args, get_origin, get_type_hints
+
+_FRAME: Final = 96
+"""Bytes of a payload without entries: header and checksum (`kernel/core/src/payload`)."""
 
 
 class MessageError(ValueError):
@@ -134,6 +137,19 @@ class Counted(Message):
     scan_seconds: float = 0.0
     encode_seconds: float = 0.0
     publish_seconds: float = 0.0
+
+    @property
+    def text_bytes(self) -> int:
+        """Bytes of all pre-tokens at the most, each as often as it occurs.
+
+        They are the chunk's own, but that U+FFFD, which stands for a bad sequence, has three.
+        """
+        return self.bytes_read + 2 * self.replaced
+
+    @property
+    def largest(self) -> int:
+        """Bytes of the payload at the most: an entry is at most twice as long as its text."""
+        return _FRAME + 2 * self.text_bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ class Request(Message):
         chunks: The failed chunks to count again; empty for all of them.
         by: Who asks, for the record.
         time: Unix seconds.
+        session: Which session of the run it is meant for (see `status.Snapshot`).
         nonce: Random; a request is followed once.
     """
 
@@ -39,12 +40,13 @@ class Request(Message):
     chunks: tuple[int, ...]
     by: str
     time: float
+    session: str
     nonce: str
 
 
-def make_request(action: str, chunks: tuple[int, ...], by: str) -> Request:
+def make_request(action: str, chunks: tuple[int, ...], by: str, session: str) -> Request:
     """A new request."""
-    return Request(action, chunks, by, time.time(), secrets.token_hex(16))
+    return Request(action, chunks, by, time.time(), session, secrets.token_hex(16))
 
 
 def sign_request(signer: Signer, run: str, request: Request) -> bytes:
@@ -53,12 +55,12 @@ def sign_request(signer: Signer, run: str, request: Request) -> bytes:
     return signer.sign(_CONTEXT, run.encode(), body) + b"\n" + body
 
 
-def read_request(signer: Signer, run: str, data: bytes) -> Request:
-    """Read a request; its signature first.
+def read_request(signer: Signer, run: str, session: str, data: bytes) -> Request:
+    """Read a request to a session of a run; its signature first.
 
     Raises:
-        MessageError: It is too large, is not signed with the fleet's key, is no request, or is
-            stale.
+        MessageError: It is too large, is not signed with the fleet's key, is no request, was meant
+            for another session, or is stale.
     """
     if len(data) > _LARGEST:
         raise MessageError(f"a request is larger than {_LARGEST} bytes")
@@ -71,6 +73,8 @@ def read_request(signer: Signer, run: str, data: bytes) -> Request:
         raise MessageError(f"a request is no JSON: {error}") from error
     if request.action not in (RETRY, CANCEL):
         raise MessageError(f"there is no request {request.action!r}")
+    if request.session != session:  # not a comparison of times: clocks may differ
+        raise MessageError("a request was meant for another session of the run")
     if abs(time.time() - request.time) > _STALE_AFTER:
         raise MessageError("a request is stale, or the clocks differ")
     return request

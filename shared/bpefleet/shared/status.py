@@ -120,6 +120,8 @@ class Snapshot(Message):
         merges_made: Merges made.
         holding: Whether the run waits for failed chunks to be retried.
         started: Unix seconds of this session's start.
+        session: A name for this session that no other has, which requests to it name; empty if no
+            process is at the run.
         redis_memory: Bytes that Redis uses; 0 if unknown.
         unfolded: Ends of attempts that lie in Redis, not yet folded or noted.
         merging: How merging goes, or went; None before.
@@ -151,6 +153,7 @@ class Snapshot(Message):
     redis_memory: int
     unfolded: int
     merging: Merging | None
+    session: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,13 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
 from rq import SpawnWorker, Worker, worker_registration
+from rq.job_lifecycle import record_job_failure
+from rq.utils import now
 
 from bpefleet.shared import keys
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.failures import LOST_AFTER
-from bpefleet.shared.jobs import HEARTBEAT, FleetJob
+from bpefleet.shared.jobs import FAILURE_TTL, HEARTBEAT, FleetJob
 from bpefleet.shared.lifeline import die_with
 from bpefleet.shared.memory import peak_of
 from bpefleet.shared.messages import Failed
@@ -100,6 +102,33 @@ class FleetWorker(Worker):
     def serialize(self) -> dict[Any, Any]:
         """What Redis tells of this worker: that it runs nothing but counting jobs, among others."""
         return super().serialize() | {keys.FLEET_WORKER: _VERSION}
+
+    def execute_job(self, job: Job, queue: Queue) -> None:
+        """Count a chunk in a work-horse; what is not to be run costs no fork."""
+        if isinstance(job, FleetJob) and (why := job.unfit):
+            self._put_aside(job, queue, why)
+        elif isinstance(job, FleetJob) and job.last_date is not None and job.last_date < now():
+            self._drop(job, queue)
+        else:
+            super().execute_job(job, queue)
+
+    def _put_aside(self, job: FleetJob, queue: Queue, why: str) -> None:
+        """Record that a job is refused, for those who look."""
+        self.log.warning("job %s %s; it is not run", job.id, printable(why), extra=_about(job))
+        job.failure_ttl = FAILURE_TTL  # else RQ keeps it for a year
+        with self.connection.pipeline() as pipeline:
+            pipeline.lrem(queue.intermediate_queue.key, 1, job.id)
+            record_job_failure(job, f"job {job.id} {why}", pipeline)
+            pipeline.execute()
+
+    def _drop(self, job: FleetJob, queue: Queue) -> None:
+        """Forget a job whose last date is over: a run that wants it yet queues it again."""
+        text = "job %s (%s) was to be begun by %s; it is dropped"
+        self.log.warning(text, job.id, job.description, job.last_date, extra=_about(job))
+        with self.connection.pipeline() as pipeline:
+            pipeline.lrem(queue.intermediate_queue.key, 1, job.id)
+            pipeline.unlink(job.key)
+            pipeline.execute()
 
     def fork_work_horse(self, job: Job, queue: Queue) -> None:
         """Fork the process that counts, with a log that is empty."""

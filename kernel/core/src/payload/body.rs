@@ -32,22 +32,27 @@ fn write_words<K: Key>(words: &Words<K>, out: &mut Vec<u8>) {
     }
 }
 
-/// Checks that the body holds exactly what the header says, and no pre-token beyond the limits.
+/// Checks that the body holds exactly what the header says, and counts no more text than allowed.
 /// Returns the [`SAMPLE`] least hashes.
 pub(super) fn check(body: &[u8], info: &Info, limits: &Limits) -> Result<Vec<u64>, PayloadError> {
     let mut cursor = Cursor::new(body);
     let mut total = Some(0u64);
+    let mut text = 0u64;
     let mut least = Vec::new();
-    let mut sum = |count| total = total.and_then(|total| total.checked_add(count));
-    check_width::<Word<Short>>(&mut cursor, info.short, limits, &mut sum, &mut least)?;
-    check_width::<Word<Mid>>(&mut cursor, info.mid, limits, &mut sum, &mut least)?;
-    check_width::<Long>(&mut cursor, info.long, limits, &mut sum, &mut least)?;
+    let mut sum = |length: u64, count: u64| {
+        total = total.and_then(|total| total.checked_add(count));
+        text = text.saturating_add(length.saturating_mul(count));
+    };
+    check_width::<Word<Short>>(&mut cursor, info.short, &mut sum, &mut least)?;
+    check_width::<Word<Mid>>(&mut cursor, info.mid, &mut sum, &mut least)?;
+    check_width::<Long>(&mut cursor, info.long, &mut sum, &mut least)?;
     if !cursor.is_at_end() {
         return Err(TRAILING);
     }
     if total != Some(info.pretokens) {
         return Err(WRONG_TOTAL);
     }
+    demand_at_most(limits.text, text, "bytes of text")?;
     least.sort_unstable();
     least.truncate(SAMPLE);
     Ok(least)
@@ -56,16 +61,13 @@ pub(super) fn check(body: &[u8], info: &Info, limits: &Limits) -> Result<Vec<u64
 fn check_width<F: Form>(
     cursor: &mut Cursor<'_>,
     entries: u64,
-    limits: &Limits,
-    sum: &mut impl FnMut(u64),
+    sum: &mut impl FnMut(u64, u64),
     least: &mut Vec<u64>,
 ) -> Result<(), PayloadError> {
     let enough = least.len() + SAMPLE;
     let mut before = None;
     for _ in 0..entries {
         let entry = F::read(cursor).ok_or(BAD_ENTRY)?;
-        let bytes = F::long_bytes(entry.pretoken);
-        demand_at_most(limits.pretoken, bytes, "bytes of one pre-token")?;
         let place = Some(entry.place());
         if place <= before {
             return Err(OUT_OF_ORDER);
@@ -74,7 +76,7 @@ fn check_width<F: Form>(
         if least.len() < enough {
             least.push(entry.hash);
         }
-        sum(entry.count);
+        sum(F::length(entry.pretoken), entry.count);
     }
     Ok(())
 }

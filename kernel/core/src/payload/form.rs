@@ -40,8 +40,8 @@ pub(super) trait Form {
     fn read<'b>(cursor: &mut Cursor<'b>) -> Option<Entry<Self::Pretoken<'b>>>;
     /// Appends an entry.
     fn write(pretoken: Self::Pretoken<'_>, count: u64, out: &mut Vec<u8>);
-    /// Bytes of a pre-token that is too long for a word, else 0.
-    fn long_bytes(pretoken: Self::Pretoken<'_>) -> u64;
+    /// Bytes of a pre-token.
+    fn length(pretoken: Self::Pretoken<'_>) -> u64;
 }
 
 /// Pre-tokens that fit in a `K`.
@@ -81,8 +81,8 @@ impl<K: Key> Form for Word<K> {
     }
 
     #[inline]
-    fn long_bytes(_: K) -> u64 {
-        0
+    fn length(pretoken: K) -> u64 {
+        pretoken.bytes().len() as u64
     }
 }
 
@@ -110,7 +110,7 @@ impl Form for Long {
     }
 
     #[inline]
-    fn long_bytes(pretoken: &[u8]) -> u64 {
+    fn length(pretoken: &[u8]) -> u64 {
         pretoken.len() as u64
     }
 }

@@ -114,8 +114,8 @@ pub struct Limits {
     pub bytes: u64,
     /// Different pre-tokens.
     pub entries: u64,
-    /// Bytes of one pre-token, of those that are longer than 15.
-    pub pretoken: u64,
+    /// Bytes of the text that was counted: of all pre-tokens, each as often as it occurs.
+    pub text: u64,
 }
 
 impl Limits {
@@ -123,7 +123,7 @@ impl Limits {
     pub const NONE: Self = Self {
         bytes: u64::MAX,
         entries: u64::MAX,
-        pretoken: u64::MAX,
+        text: u64::MAX,
     };
 }
 

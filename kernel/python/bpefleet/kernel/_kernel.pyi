@@ -89,7 +89,7 @@ class Counts:
         *,
         max_bytes: int | None = None,
         max_entries: int | None = None,
-        max_pretoken: int | None = None,
+        max_text: int | None = None,
     ) -> PayloadInfo: ...
 
 @final
