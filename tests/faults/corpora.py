@@ -50,6 +50,13 @@ def many_chunks(folder: Path) -> Task:
     return _task(folder, text, "--vocab-size", "1000", "--chunk-size", "1kB")
 
 
+def hundred_chunks(folder: Path) -> Task:
+    """A hundred chunks that take no time."""
+    source = "\n\n".join(english().documents)
+    text = SEPARATOR.join(source[1000 * i :][:10_000] for i in range(100))
+    return _task(folder, text, "--vocab-size", "1000", "--chunk-size", "10kB")
+
+
 def slow_chunks(
     folder: Path, documents: int = 32, size: int = SLOW_DOCUMENT, *, long: Sequence[int] = ()
 ) -> Task:

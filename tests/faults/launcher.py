@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import subprocess
+import sys
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
@@ -32,11 +33,13 @@ class Command:
         arguments: tuple[object, ...],
         log: Path,
         prefix: tuple[str, ...] = (),
+        program: str = "",
     ) -> None:
         self._log = log
+        command = (sys.executable, "-P", "-c", program) if program else BPEFLEET
         with log.open("wb") as stderr:
             self._process = subprocess.Popen(
-                (*prefix, *BPEFLEET, *map(str, arguments)),
+                (*prefix, *command, *map(str, arguments)),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=stderr,
@@ -123,15 +126,18 @@ class Launcher:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def __call__(self, *arguments: object, prefix: tuple[str, ...] = ()) -> Command:
+    def __call__(
+        self, *arguments: object, prefix: tuple[str, ...] = (), program: str = ""
+    ) -> Command:
         """Start a command.
 
         Args:
             arguments: Of the command.
             prefix: What to run it with.
+            program: Python that becomes the command after it changed something.
         """
         log = self._folder / f"{next(self._numbers)}-{arguments[0]}.log"
-        command = Command(arguments, log, prefix)
+        command = Command(arguments, log, prefix, program)
         self._stack.callback(command.kill)
         return command
 

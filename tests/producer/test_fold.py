@@ -15,7 +15,7 @@ from bpefleet.producer.attempts import read_attempts
 from bpefleet.producer.chunks import RETRIES
 from bpefleet.producer.ledger import Ledger
 from bpefleet.shared.keys import QUEUE, events_key
-from bpefleet.shared.messages import Failed
+from bpefleet.shared.messages import Counted, Failed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -180,6 +180,28 @@ def test_the_end_of_an_attempt_before_is_not_that_of_the_present_one(
     assert ledger.folded().items() == expected()
     assert aggregator.chunks.retries == CHUNKS
     assert not any(attempt.final for each in read_attempts(tmp_path).values() for attempt in each)
+
+
+def test_an_event_that_is_played_back_adds_nothing_to_the_history(
+    plan: Plan, tmp_path: Path, redis_url: str
+) -> None:
+    async def deliver(desk: Desk, chunk: int) -> None:
+        attempt = await desk.attempt(chunk)
+        end: Counted | Failed = Failed("Kind", "why", may_heal=True)
+        if desk.attempts[chunk] > 1:
+            end = await desk.publish(chunk)
+        for _ in range(100):
+            outcome = "counted" if isinstance(end, Counted) else "failed"
+            await desk.announce(chunk, outcome, end, attempt)
+
+    ledger = Ledger(tmp_path, plan.digest)
+    asyncio.run(serve(plan, ledger, redis_url, deliver, tmp_path))
+    attempts = read_attempts(tmp_path)
+    assert sorted(attempts) == list(range(CHUNKS))
+    for each in attempts.values():
+        assert [attempt.outcome for attempt in each] == ["failed", "counted"]
+        assert each[0].attempt < each[1].attempt
+    assert ledger.folded().items() == expected()
 
 
 def test_strange_events_are_left_aside(plan: Plan, tmp_path: Path, redis_url: str) -> None:

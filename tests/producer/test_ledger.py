@@ -27,7 +27,7 @@ def payload_of(**words: int) -> bytes:
     return counts.encode(bytes.fromhex(DIGEST))
 
 
-def counted(payload: bytes, read: int = 10, **words: int) -> Counted:
+def counted(payload: bytes, read: int = 1000, **words: int) -> Counted:
     digest, pretokens = hashlib.sha256(payload).hexdigest(), sum(words.values())
     body = (read, pretokens, len(words), 1, 0, 0.5, 1000, "worker", 0.0, 0.5)
     return Counted("key", digest, len(payload), *body)
@@ -43,7 +43,7 @@ def test_a_chunk_delivered_twice_counts_once(tmp_path: Path) -> None:
     assert add(ledger, 3, the=2, of=1)
     assert not add(ledger, 3, the=2, of=1)
     assert ledger.folded().items() == [(b"of", 1), (b"the", 2)]
-    assert ledger.totals.bytes_read == 10
+    assert ledger.totals.bytes_read == 1000
 
 
 def test_reopening_finds_what_was_folded(tmp_path: Path) -> None:

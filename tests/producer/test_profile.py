@@ -61,7 +61,7 @@ def counted(chunk: int, seconds: float = 1.0, worker: str = "w1", **facts: float
     stages = {"queued_seconds": 1.0, "read_seconds": 0.1, "scan_seconds": seconds - 0.1} | facts
     plain = {"worker": worker, "started": 100.0, "ended": 100.0 + seconds, "peak_rss": 2**20}
     facts_ = {"chunk": chunk, "outcome": COUNTED, "event": f"{chunk}-{worker}", "bytes_read": MB}
-    blank = {"kind": "", "error": "", "traceback": "", "log": "", "final": False}
+    blank = {"kind": "", "error": "", "traceback": "", "log": "", "final": False, "attempt": ""}
     zeros = dict.fromkeys(NEW_FIELDS, 0)
     return Attempt.from_json(blank | zeros | facts_ | plain | stages)
 

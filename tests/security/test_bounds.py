@@ -281,8 +281,8 @@ def test_what_the_ledger_wrote_itself_may_be_of_any_size(
     for chunk in range(3):
         counts = Counts()
         counts.add_all({f"{chunk}-{number}": 1 for number in range(100)})
-        read = counts.pretokens
-        counted = Counted("", "", 0, read, read, read, 0, 0, 0.0, 0, "", 0.0, 0.0)
+        number = counts.pretokens
+        counted = Counted("", "", 0, 10 * number, number, number, 0, 0, 0.0, 0, "", 0.0, 0.0)
         ledger.add(chunk, counted, counts.encode(digest))
     ledger.compact()
     assert (tmp_path / FOLDED).stat().st_size > 1000

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from rq import SpawnWorker, Worker
 
+from bpefleet.producer.directory import PLAN
 from bpefleet.shared import keys
 from bpefleet.worker.worker import FleetWorker
 from tests.artifacts import artifacts
-from tests.security.fleet import serving, training
+from tests.command import bpefleet
+from tests.eventually import eventually
+from tests.security.fleet import VOCAB, serving, training
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,6 +45,32 @@ def test_fleet_workers_are_warned_of_by_nobody(
     with training(redis_url, tmp_path / "run", corpus) as run:  # noqa: SIM117
         with serving(redis_url, tmp_path / "log", count=2):
             assert "no bpefleet worker" not in run.finish()
+
+
+def test_names_of_dead_and_foreign_workers_divide_no_corpus_and_fill_no_queue(
+    redis_url: str, connection: Redis, corpus: Path, expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    names = f"rq:workers:{keys.QUEUE}"
+    connection.sadd(names, *(f"rq:worker:dead-{number}" for number in range(500)))
+    for number in range(500):
+        connection.hset(f"rq:worker:foreign-{number}", "hostname", "elsewhere")
+        connection.sadd(names, f"rq:worker:foreign-{number}")
+    with training(redis_url, tmp_path / "cut", corpus, chunk_size="3kB") as run:
+
+        def told() -> Any:
+            data: Any = connection.get(keys.status_key(run.plan.run))
+            return data and (snapshot := json.loads(data))["redis_memory"] and snapshot
+
+        assert eventually(told)["workers"] == 0
+        assert connection.llen(f"rq:queue:{keys.QUEUE}") == 4
+        with serving(redis_url, tmp_path / "log"):
+            run.finish()
+    done = bpefleet("train", corpus, "-o", tmp_path / "run", *VOCAB, "--redis", redis_url,
+                    "--workers", "1")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    plan = json.loads((tmp_path / "run" / PLAN).read_bytes())
+    assert len(plan["chunks"]) == 1
+    assert artifacts(tmp_path / "run") == expected
 
 
 @pytest.mark.parametrize("first", [True, False])

@@ -110,6 +110,9 @@ def test_a_job_that_was_taken_but_not_begun_is_queued_again(
     queue.lmove(connection, queue.key, timeout=None)
     end_abandoned(connection)
     assert _queued(connection) == []
+    # Remembered for long enough, and not until the job's next attempt passes.
+    noted: Any = connection.ttl(queue.intermediate_queue.get_first_seen_key(job.id))
+    assert LOST_AFTER < noted <= 3 * LOST_AFTER
     monkeypatch.setattr("bpefleet.producer.abandoned.LOST_AFTER", 0)
     end_abandoned(connection)
     end_abandoned(connection)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,11 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpefleet.shared import keys
-from bpefleet.shared.jobs import FleetJob, ForbiddenJobError, build_job
+from bpefleet.shared.jobs import (
+    FAILURE_TTL,
+    LIFE,
+    FleetJob,
+    ForbiddenJobError,
+    build_job,
+    fleet_queue,
+)
 from bpefleet.shared.serializer import JsonSerializer
 from bpefleet.shared.text import escaped
 from bpefleet.worker.tasks import count_chunk
-from tests.worker.queueing import RUN, make_spec, put
+from bpefleet.worker.worker import FleetWorker
+from tests.worker.queueing import RUN, events, make_spec, put
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,3 +101,48 @@ def test_a_job_id_tells_run_and_chunk(run: str, chunk: int) -> None:
 @pytest.mark.parametrize("job_id", ["", "0", "-0", "run", "run-", "run-x", "run-²"])
 def test_foreign_job_ids_tell_nothing(job_id: str) -> None:
     assert keys.run_and_chunk(job_id) is None
+
+
+@pytest.mark.parametrize("harm", ["function", "chunk", "data"])
+def test_a_refused_job_costs_no_fork(
+    connection: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str
+) -> None:
+    job = put(connection, make_spec((tmp_path / "a", 0, 1)))
+    calls: dict[str, list[Any]] = {
+        "function": ["os.system", None, [RUN, 0, {}], {}],
+        "chunk": [keys.COUNT_CHUNK, None, [RUN, 1, {}], {}],
+    }
+    data = JsonSerializer.dumps(calls[harm]) if harm in calls else b"none"
+    connection.hset(job.key, "data", data)
+    _work_off(connection, monkeypatch)
+    assert connection.hget(job.key, "status") == b"failed"
+    assert job.failed_job_registry.get_job_ids() == [job.id]
+    kept: Any = connection.ttl(job.key)
+    assert 0 < kept <= FAILURE_TTL
+    assert events(connection) == []
+
+
+def test_a_job_is_not_begun_after_its_last_date(
+    connection: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = put(connection, make_spec((tmp_path / "a", 0, 1)))
+    assert job.enqueued_at is not None
+    assert job.last_date == job.enqueued_at + timedelta(seconds=LIFE)
+    job.enqueued_at -= timedelta(seconds=LIFE + 1)
+    job.save()
+    _work_off(connection, monkeypatch)
+    assert not connection.exists(job.key)
+    assert events(connection) == []
+
+
+def _work_off(connection: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a worker take the one job that is queued, which it must not fork for."""
+    monkeypatch.setattr(FleetWorker, "fork_work_horse", lambda *_: pytest.fail("forked"))
+    worker = FleetWorker(keys.QUEUE, connection=connection)
+    worker.register_birth()  # type: ignore[no-untyped-call]
+    taken = worker.dequeue_job_and_maintain_ttl(timeout=1)
+    assert taken is not None
+    worker.execute_job(*taken)
+    queue = fleet_queue(connection)
+    assert queue.intermediate_queue.get_job_ids() == queue.get_job_ids() == []
+    assert connection.zcard(f"rq:wip:{keys.QUEUE}") == 0

@@ -133,6 +133,7 @@ class Aggregator:
             await self._folding.leave()
             self._events.sum_up()
             self._requests.sum_up()
+            self._sweep.sum_up()
 
     def _wait_ms(self, *, due: bool) -> int | None:
         """How long to wait for events."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from bpefleet.producer.batches import answers_async
+from bpefleet.producer.few import Few
 from bpefleet.producer.workers import seen_workers
 from bpefleet.shared.keys import QUEUE, STAGE_FIELD, events_key, job_id
 from bpefleet.shared.text import printable
@@ -73,6 +74,7 @@ class Sweep:
         self._redis = redis
         self._upkeep = upkeep
         self._watch = watch
+        self._odd = Few(watch.warn, "workers of the queue are no bpefleet workers; stop them")
         self._next = time.monotonic()
         self._idle_said = False
         self._strangers: set[str] = set()
@@ -120,11 +122,15 @@ class Sweep:
         self._next = end + max(SWEEP_SECONDS, _SHARE * (end - start))
         return found
 
+    def sum_up(self) -> None:
+        """Say how many strangers there were, if that was not said of each."""
+        self._odd.sum_up()
+
     def _warn_of_strangers(self) -> None:
         for seen in self.seen:
             if not seen.is_ours and seen.name not in self._strangers:
                 self._strangers.add(seen.name)
-                self._watch.warn(
+                self._odd.tell(
                     f"{seen.name} serves the queue and is no bpefleet worker: it runs whatever is "
                     "written to Redis; stop it"
                 )
