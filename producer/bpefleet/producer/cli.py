@@ -84,7 +84,8 @@ def cli() -> None:
     type=Size(),
     show_default="256MiB, or 16MiB with a regex",
     metavar="SIZE",
-    help="Text in one counting job, at most about. Beside its Python a worker needs some 50 MB for "
+    help="Text in one counting job, at most about; less, down to 8 MiB (512 KiB with a regex), "
+    "where that has all workers end together. Beside its Python a worker needs some 50 MB for "
     "200 MB of English, 120 MB for 90 MB of multilingual text; with a regex of your own, the chunk "
     "several times over.",
 )
