@@ -38,6 +38,7 @@ def train(
     max_token_length: int | None = None,
     chunk_size: int | None = None,
     errors: str = "strict",
+    format: str = "auto",  # noqa: A002  the option's name
     allow_fewer_merges: bool = False,
     allow_missing: float = 0.0,
     hold: bool = False,
@@ -71,6 +72,8 @@ def train(
         max_token_length: Bytes of the longest token allowed.
         chunk_size: Bytes of text in one counting job, about; None: what suits the pattern.
         errors: `strict` or `replace`, for bytes that are not UTF-8.
+        format: `auto` refuses what is no plain text by its name or its first bytes; `text` takes
+            files for text whatever their names.
         allow_fewer_merges: Accept a corpus that holds too few merges for the vocabulary.
         allow_missing: Share of the corpus's bytes, 0 to 1, that chunks which keep failing may leave
             uncounted.
@@ -121,7 +124,7 @@ def train(
         progress=progress,
     )
     paths = tuple(os.fspath(source) for source in sources)
-    return run(Request(paths, Path(out), options, resources))
+    return run(Request(paths, Path(out), options, resources, format))
 
 
 async def train_async(

@@ -96,6 +96,7 @@ def cli() -> None:
     show_default=True,
     help="Bytes that are not UTF-8: stop at them, or count U+FFFD in their place.",
 )
+@options_.format_option
 @options_.allow_fewer_option
 @options_.export_option
 @options_.resource_options

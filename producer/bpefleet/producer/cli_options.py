@@ -182,6 +182,14 @@ out_option = click.option(
     metavar="DIR",
     help="New directory for the run and its files.",
 )
+format_option = click.option(
+    "--format",
+    type=click.Choice(["auto", "text"]),
+    default="auto",
+    show_default=True,
+    help="auto: refuse files that their names or first bytes show to be no plain text, such as "
+    "JSON Lines, Parquet or gzip. text: read them as they stand, whatever their names say.",
+)
 allow_fewer_option = click.option(
     "--allow-fewer-merges",
     is_flag=True,

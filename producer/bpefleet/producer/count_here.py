@@ -13,10 +13,13 @@ from bpefleet.shared.errors import BpefleetError
 from bpefleet.shared.failures import describe
 from bpefleet.shared.memory import peak_rss
 from bpefleet.shared.messages import Counted
-from bpefleet.shared.reading import count_spec
+from bpefleet.shared.reading import count_spec, encode
+from bpefleet.shared.roots import roots_of
 from bpefleet.shared.tail import Tail, log_segments
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bpefleet.producer.session import Session
     from bpefleet.shared.messages import Failed
 
@@ -32,11 +35,12 @@ def count_here(session: Session) -> dict[int, Failed]:
         OutputError: The counts cannot be written.
     """
     chunks = Chunks(session.todo)
+    roots = roots_of(file.path for file in session.directory.plan.files)
     tail = Tail()
     try:
         while not session.stop.requested() and (taken := chunks.take(1, 0.0)):
             tail.begin()
-            _count(session, chunks, taken[0], tail)
+            _count(session, chunks, taken[0], roots, tail)
             session.watch.counting(session.ledger, chunks, now=session.watch.due)
     finally:
         tail.close()
@@ -48,7 +52,7 @@ def _failed(session: Session, chunks: Chunks, chunk: int, failure: Failed) -> No
     session.journal.add(Attempt.of(chunk, failure, final=True))
 
 
-def _count(session: Session, chunks: Chunks, chunk: int, tail: Tail) -> None:
+def _count(session: Session, chunks: Chunks, chunk: int, roots: Sequence[str], tail: Tail) -> None:
     """Count a chunk and fold it, or note why that cannot be."""
     began, start = time.time(), time.perf_counter()
     plan = session.directory.plan
@@ -56,16 +60,16 @@ def _count(session: Session, chunks: Chunks, chunk: int, tail: Tail) -> None:
         spec = plan.spec(chunk, session.resources.errors)
         log_segments(log := tail.logger(), spec)
         log.info("count")
-        counts, tally = count_spec(spec, count_segments)
-    except BpefleetError as error:
+        counts, tally = count_spec(spec, count_segments, roots)
+        scanned = time.perf_counter()
+        payload = encode(counts, plan.digest)
+    except (BpefleetError, MemoryError) as error:
         failed = replace(describe(error), started=began, log=tail.text())
         _failed(session, chunks, chunk, failed)
         return
     if changed := plan.changed(chunk):
         _failed(session, chunks, chunk, replace(changed, log=tail.text()))
         return
-    scanned = time.perf_counter()
-    payload = counts.encode(bytes.fromhex(plan.digest))
     seconds = time.perf_counter() - start
     counted = Counted(
         key="",

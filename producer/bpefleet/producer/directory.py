@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from bpefleet.producer import walk
 from bpefleet.producer.attempts import ATTEMPTS
 from bpefleet.producer.files import TEMPORARY, write_atomically
 from bpefleet.producer.plan import PLAN_VERSION, Plan
@@ -28,7 +29,7 @@ from bpefleet.shared.tokenizer import MANIFEST
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PLAN: Final = "plan.json"
+PLAN: Final = walk.PLAN
 COUNTS: Final = "counts"
 
 

@@ -99,6 +99,8 @@ def _remedy(kind: type[BpefleetError], directory: RunDirectory) -> str:
     again = f"bpefleet retry {directory.path}"
     if kind is errors.InvalidTextError:
         return f"{again} --errors replace, which counts U+FFFD in place of the bad bytes"
+    if kind is errors.NotTextError:
+        return "convert the file, and start a new run in another directory"
     if kind is errors.SourceChangedError:
         return "start a new run in another directory: counts of two texts never mix"
     return f"mend the cause, then: {again}"

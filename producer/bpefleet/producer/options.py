@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from bpefleet.kernel import TIE_BREAKS
+from bpefleet.producer.formats import FORMATS
 from bpefleet.shared.bytelevel import mistakable
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.machine import cores
@@ -26,7 +27,8 @@ _LEAST_PART: Final = 32
 """Of the default, the part that a chunk is no smaller than for there being many workers: 8 MiB,
 whose counting takes 20 ms of CPU time (English, cl100k), as long as the rest of its job.
 """
-MIN_CHUNK_SIZE: Final = 1
+MIN_CHUNK_SIZE: Final = 1000
+"""Bytes. A number without a unit is likelier meant as megabytes than as a chunk this small."""
 BYTES: Final = 256
 """Tokens of one byte, which every vocabulary begins with."""
 
@@ -182,7 +184,10 @@ class Resources:
         if self.workers is not None and self.workers < 0:
             raise UsageError(f"workers is {self.workers}", hint="0 or more")
         if self.chunk_size is not None and self.chunk_size < MIN_CHUNK_SIZE:
-            raise UsageError(f"chunk-size is {self.chunk_size}", hint="for example 64MiB")
+            raise UsageError(
+                f"a chunk size of {self.chunk_size} bytes is too small",
+                hint=f"{MIN_CHUNK_SIZE} or more, for example 64MiB; or leave it out",
+            )
         if self.errors:
             _check_choice("errors", self.errors, ("strict", "replace"))
         if self.dashboard and self.in_process:
@@ -211,12 +216,32 @@ def least_chunk_size(pattern: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One run: its sources, its directory, its options and its resources."""
+    """One run: its sources, its directory, its options and its resources.
+
+    Attributes:
+        sources: Files, folders, globs.
+        out: The run's directory, not there yet.
+        options: What decides the tokenizer.
+        resources: Where the work is done.
+        format: How the sources are read: one of `formats.FORMATS`.
+    """
 
     sources: tuple[str, ...]
     out: Path
     options: Options
     resources: Resources = field(default_factory=Resources)
+    format: str = "auto"
+
+    def checked(self) -> Self:
+        """This request, if it makes sense.
+
+        Raises:
+            UsageError: It does not.
+        """
+        self.options.checked()
+        self.resources.checked()
+        _check_choice("format", self.format, FORMATS)
+        return self
 
 
 def _check_special_tokens(tokens: tuple[str, ...]) -> None:

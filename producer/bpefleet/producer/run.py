@@ -21,7 +21,7 @@ from bpefleet.producer.progress import Progress
 from bpefleet.producer.report import kept, report
 from bpefleet.producer.session import Session, session
 from bpefleet.producer.sources import find_files
-from bpefleet.producer.split import even_chunk_size, split
+from bpefleet.producer.split import demand_few, even_chunk_size, split
 from bpefleet.producer.stages import Stage
 from bpefleet.producer.trainer import train_tokenizer
 from bpefleet.producer.versions import versions
@@ -61,15 +61,18 @@ def run(request: Request) -> RunResult:
     Raises:
         BpefleetError: It cannot be done; the class and the text say why and what to do.
     """
-    options, resources = request.options.checked(), request.resources.checked()
+    options, resources = request.checked().options, request.resources
     check_free(request.out)
     begun = Stage()
     with Progress(show=resources.progress) as progress, ExitStack() as stack:
-        files = find_files(request.sources, progress.warn)
+        insist = request.format == "text"
+        files = find_files(request.sources, progress.warn, out=request.out, insist=insist)
+        total = sum(file.size for file in files)
+        if resources.chunk_size is not None:
+            demand_few(total, resources.chunk_size)
         # The server and the workers start while the corpus is being split.
         fleet = _fleet(stack, resources, files, request.out)
         cutter = boundaries(resolve(options.pattern), options.special_tokens)
-        total = sum(file.size for file in files)
         size = resources.chunk_size_for(options.pattern)
         least = least_chunk_size(options.pattern)
         size = even_chunk_size(total, size, fleet.size if fleet else 1, least=least)

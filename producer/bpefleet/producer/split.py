@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.shared.errors import SourceError
+from bpefleet.kernel.opening import opened
+from bpefleet.shared.errors import SourceError, UsageError
 from bpefleet.shared.messages import Segment
 
 if TYPE_CHECKING:
@@ -25,6 +26,10 @@ _NEAR: Final = 16
 """Of a chunk, the part by which it may be shorter or longer rather than cut a file near its end."""
 _EVEN_ROUNDS: Final = 8
 """Chunks a worker beyond which an odd one out no longer matters."""
+MAX_CHUNKS: Final = 100_000
+"""Chunks that a chunk size of one's own may make. Each is a job of some 22 ms, a line of the
+history and some bytes of the plan, which is read whole.
+"""
 MAX_SEGMENTS: Final = 4096
 """Segments in one chunk at the most, which bounds the size of its job."""
 
@@ -73,6 +78,21 @@ def split(
         warn(_long(uncut, chunk_size))
 
 
+def demand_few(total: int, chunk_size: int) -> None:
+    """Refuse a chunk size that would make jobs without end of a corpus of `total` bytes.
+
+    Raises:
+        UsageError: It would; the text says which size would not.
+    """
+    if (count := total // chunk_size) > MAX_CHUNKS:
+        least = -(-total // MAX_CHUNKS // 1000) * 1000
+        raise UsageError(
+            f"chunks of {chunk_size:,} bytes would be {count:,} jobs",
+            hint=f"leave out --chunk-size, or make it {least // 1000 + 1}kB or more: "
+            f"{MAX_CHUNKS:,} jobs at the most",
+        )
+
+
 def _step(total: int, chunk_size: int) -> int:
     """Bytes of equal parts, about `chunk_size`: a tenth of one, left over, is no job of its own."""
     parts = (total + chunk_size - chunk_size // 10 - 1) // chunk_size
@@ -110,11 +130,8 @@ def _long(uncut: list[Segment], chunk_size: int) -> str:
 def _next_cut(file: SourceFile, boundaries: Boundaries, target: int) -> int:
     """The first safe cut at or after `target`, else the end of the file."""
     try:
-        descriptor = os.open(file.path, os.O_RDONLY)
-        try:
+        with opened(file.path) as descriptor:
             return _find_cut(descriptor, boundaries, target, file.size)
-        finally:
-            os.close(descriptor)
     except OSError as error:
         raise SourceError(f"{file.path}: {error.strerror}") from error
 

@@ -15,17 +15,21 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from heapq import merge
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.shared.patterns import PATTERNS, Pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 CUTTABLE: Final = frozenset(PATTERNS) - {"deepseek-v3"}
 """Names of the rules proven (and tested) to allow a cut at a space between ASCII words."""
 
-_BETWEEN_WORDS = rb"(?<=[A-Za-z0-9]) (?=[A-Za-z])"
+# The space comes first: `re` looks for a literal at the start of a regex many times faster.
+_BETWEEN_WORDS = rb" (?<=[A-Za-z0-9] )(?=[A-Za-z])"
 
 
 class Boundaries:
@@ -37,11 +41,12 @@ class Boundaries:
 
     def __init__(self, pattern: Pattern, special_tokens: tuple[str, ...]) -> None:
         self._tokens = [token.encode() for token in special_tokens]
-        # Matches need not overlap: a place inside an occurrence is no cut anyway.
-        places = [re.escape(token) for token in self._tokens]
+        # Each search on its own, as that of an alternative is slow; of those that begin alike, the
+        # common part is the literal. Matches need not overlap: a place inside one is no cut anyway.
+        places = [b"|".join(map(re.escape, alike)) for alike in _by_first_byte(self._tokens)]
         if pattern.name in CUTTABLE:
             places.append(_BETWEEN_WORDS)
-        self._places = re.compile(b"|".join(places)) if places else None
+        self._places = [re.compile(place) for place in places]
         self.reach = max(map(len, self._tokens), default=0) + 2
 
     def cuts(self, data: bytes, start: int, end: int) -> Iterator[int]:
@@ -49,10 +54,8 @@ class Boundaries:
 
         `data` must hold `reach` bytes on both sides of the range, or begin or end with the text.
         """
-        if self._places is None:
-            return
-        for match in self._places.finditer(data, start, end + self.reach):
-            place = match.start()
+        found = (_starts(place, data, start, end + self.reach) for place in self._places)
+        for place, _ in groupby(merge(*found)):
             if place >= end:
                 return
             if not self._inside_token(data, place):
@@ -64,6 +67,15 @@ class Boundaries:
             data.find(token, max(0, place - len(token) + 1), place + len(token) - 1) >= 0
             for token in self._tokens
         )
+
+
+def _by_first_byte(tokens: Iterable[bytes]) -> Iterator[list[bytes]]:
+    for _, alike in groupby(sorted(tokens), key=itemgetter(0)):
+        yield list(alike)
+
+
+def _starts(place: re.Pattern[bytes], data: bytes, start: int, end: int) -> Iterator[int]:
+    return (match.start() for match in place.finditer(data, start, end))
 
 
 @lru_cache(maxsize=8)

@@ -4,6 +4,7 @@
     ├── UsageError             a wrong option or argument
     ├── SourceError            the corpus: missing, empty, unreadable
     │   ├── InvalidTextError   bytes that are not UTF-8, in strict mode
+    │   ├── NotTextError       binary data, a format that is not read, another encoding
     │   ├── SourceChangedError a file is not what it was when the run was planned
     │   └── ExhaustedError     the corpus holds too few merges for the vocabulary
     ├── OutputError            the run directory: exists, cannot be written, damaged
@@ -69,6 +70,10 @@ class SourceError(BpefleetError):
 
 class InvalidTextError(SourceError):
     """A source holds bytes that are not UTF-8; the message has the file and the byte offset."""
+
+
+class NotTextError(SourceError):
+    """A source is no UTF-8 text at all: the message names its format, if that is known."""
 
 
 class SourceChangedError(SourceError):

@@ -29,12 +29,19 @@ def describe(error: Exception) -> Failed:
     lines = "".join(traceback.format_exception(error)).splitlines()
     return Failed(
         kind=type(error).__name__,
-        error=printable(str(error)[:_LONGEST]),
+        error=printable(_reason(error)[:_LONGEST]),
         traceback=printable("\n".join(lines[-_TRACEBACK_LINES:])[-_LONGEST:]),
         may_heal=_may_heal(error),
         ended=time.time(),
         peak_rss=peak_rss(),
     )
+
+
+def _reason(error: Exception) -> str:
+    """What an exception says; for one that says nothing, what it is."""
+    if isinstance(error, MemoryError):
+        return "not enough memory\nhint: use smaller chunks, or fewer workers on that machine"
+    return str(error) or type(error).__name__
 
 
 def describe_text(exc_string: str) -> Failed:

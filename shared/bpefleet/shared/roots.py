@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _MANY: Final = 64
+_LONGEST: Final = 1024
+"""Bytes of the buffer that macOS wants for a path."""
 
 
 class ForbiddenPathError(BpefleetError):
@@ -20,7 +23,7 @@ class ForbiddenPathError(BpefleetError):
 
 def roots_of(paths: Iterable[str]) -> list[str]:
     """Directories that hold all of `paths`, links followed: few, and as deep as that allows."""
-    folders = sorted({os.path.realpath(Path(path).parent) for path in paths})
+    folders = sorted({os.path.realpath(parent) for parent in {Path(path).parent for path in paths}})
     roots: list[str] = []
     for folder in folders:
         if not any(_is_below(folder, root) for root in roots):
@@ -38,12 +41,44 @@ def demand_allowed(path: str, roots: Sequence[str]) -> None:
     """
     if not Path(path).is_absolute():
         raise ForbiddenPathError(f"{path!r} is no absolute path; this worker does not read it")
-    real = os.path.realpath(path)
-    if roots and not any(_is_below(real, os.path.realpath(root)) for root in roots):
+    if roots and not _is_below_any(os.path.realpath(path), roots):
         raise ForbiddenPathError(
             f"{path!r} is outside this worker's corpus roots",
             hint="start the worker with --corpus-root for the place where the sources are",
         )
+
+
+def demand_opened(descriptor: int, path: str, roots: Sequence[str]) -> None:
+    """Make sure that a file that was opened lies below one of `roots`; none allows any.
+
+    A link may have been put in the file's place, or in that of a folder above it, after
+    `demand_allowed`.
+
+    Args:
+        descriptor: The open file.
+        path: What was opened.
+        roots: Where it may lie.
+
+    Raises:
+        ForbiddenPathError: It does not.
+        OSError: The system does not tell where an open file lies.
+    """
+    if roots and not _is_below_any(_place_of(descriptor), roots):
+        raise ForbiddenPathError(
+            f"{path!r} leads out of the corpus roots by now",
+            hint="a link was put in its place; put the file itself there again",
+        )
+
+
+def _place_of(descriptor: int) -> str:
+    if hasattr(fcntl, "F_GETPATH"):  # macOS
+        place: bytes = fcntl.fcntl(descriptor, fcntl.F_GETPATH, bytes(_LONGEST))
+        return os.fsdecode(place.rstrip(b"\0"))
+    return str(Path(f"/proc/self/fd/{descriptor}").readlink())
+
+
+def _is_below_any(real: str, roots: Sequence[str]) -> bool:
+    return any(_is_below(real, os.path.realpath(root)) for root in roots)
 
 
 def _is_below(path: str, root: str) -> bool:

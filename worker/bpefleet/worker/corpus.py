@@ -20,6 +20,11 @@ def confine(roots: Iterable[str]) -> None:
     _roots = tuple(roots)
 
 
+def roots() -> tuple[str, ...]:
+    """Where this process may read; none allows any place."""
+    return _roots
+
+
 def demand_within_roots(spec: CountSpec) -> None:
     """Make sure that all sources of a chunk lie below the corpus roots.
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from redis.exceptions import OutOfMemoryError
 
 from bpefleet.shared import keys
-from bpefleet.shared.errors import SourceError
 from bpefleet.shared.memory import peak_rss
 from bpefleet.shared.messages import Counted
+from bpefleet.shared.reading import encode
 
 if TYPE_CHECKING:
     from bpefleet.kernel._kernel import Counts
@@ -20,22 +20,6 @@ if TYPE_CHECKING:
     from bpefleet.worker.stages import Stages
 
 _FULL_PAUSE: Final = 1.0
-
-
-def encode(counts: Counts, digest: str) -> bytes:
-    """The payload of a chunk's counts.
-
-    Raises:
-        SourceError: It is larger than Redis can hold.
-    """
-    payload = counts.encode(bytes.fromhex(digest))
-    if len(payload) > keys.LARGEST_PAYLOAD:
-        raise SourceError(
-            f"the counts of the chunk take {len(payload):,} bytes, more than the "
-            f"{keys.LARGEST_PAYLOAD:,} that Redis can hold in one value",
-            hint="start a new run with a smaller --chunk-size",
-        )
-    return payload
 
 
 def put(job: FleetJob, key: str, payload: bytes) -> None:

@@ -10,7 +10,7 @@ from bpefleet.kernel.segments import count_segments
 from bpefleet.shared.messages import CountSpec
 from bpefleet.shared.reading import count_spec
 from bpefleet.shared.tail import log_segments
-from bpefleet.worker.corpus import demand_within_roots
+from bpefleet.worker.corpus import demand_within_roots, roots
 from bpefleet.worker.count import demand_same_counting
 from bpefleet.worker.publish import publish
 from bpefleet.worker.stages import Stages
@@ -43,7 +43,7 @@ def count_chunk(run: str, chunk: int, spec: dict[str, Any]) -> dict[str, Any]:
     demand_within_roots(plan)
     demand_same_counting(plan)
     with stages.stage("count"):
-        counts, tally = count_spec(plan, count_segments)
+        counts, tally = count_spec(plan, count_segments, roots())
     counted = publish(
         job, run, chunk, digest=plan.digest, counts=counts, tally=tally, stages=stages
     )

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+
+from bpefleet.kernel.opening import opened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    Admit: TypeAlias = Callable[[int, str], object] | None
 
 BLOCK: Final = 1 << 20
 """Bytes of a block: large enough that a block costs nothing, small enough to stay in a cache."""
@@ -43,31 +46,41 @@ class Segment(Protocol):
         """The byte after the last."""
 
 
-def read(segment: Segment) -> bytes:
+def read(segment: Segment, admit: Admit = None) -> bytes:
     """The bytes of a segment.
 
+    Args:
+        segment: What to read.
+        admit: See `opening.opened`.
+
     Raises:
-        OSError: The file is missing or unreadable; `filename` is set.
+        OSError: The file is missing, unreadable or no regular file; `filename` is set.
         SegmentEndError: The file is shorter than `segment.end`.
     """
-    with _opened(segment) as file:
+    with opened(segment.path, admit) as file:
         return _read(file, segment, segment.start, segment.end)
 
 
 def blocks(
-    segment: Segment, special_tokens: Sequence[str], size: int = BLOCK
+    segment: Segment, special_tokens: Sequence[str], size: int = BLOCK, admit: Admit = None
 ) -> Iterator[tuple[int, bytes]]:
     """The segment as blocks that the native scanners may count apart, with their offsets in it.
 
     A stretch without a place to cut makes its block longer.
 
+    Args:
+        segment: What to read.
+        special_tokens: No block ends within one.
+        size: Bytes of a block, about.
+        admit: See `opening.opened`.
+
     Raises:
-        OSError: The file is missing or unreadable; `filename` is set.
+        OSError: The file is missing, unreadable or no regular file; `filename` is set.
         SegmentEndError: The file is shorter than `segment.end`.
     """
     # A token without a space cannot lie across a space.
     spaced = [token.encode() for token in special_tokens if " " in token]
-    with _opened(segment) as file:
+    with opened(segment.path, admit) as file:
         at, length = segment.start, size
         while segment.end - at > length:
             # Where the block ends is looked up first: then it is read once and copied never.
@@ -92,19 +105,6 @@ def _last_cut(tail: bytes, spaced: Sequence[bytes]) -> int:
     cut = match.end()
     across = (tail[cut - len(token) + 1 : cut + len(token) - 1].find(token) for token in spaced)
     return 0 if any(place >= 0 for place in across) else cut
-
-
-@contextmanager
-def _opened(segment: Segment) -> Iterator[int]:
-    try:
-        file = os.open(segment.path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            yield file
-        finally:
-            os.close(file)
-    except OSError as error:
-        error.filename = segment.path  # reading by number, the system does not know the name
-        raise
 
 
 def _read(file: int, segment: Segment, start: int, end: int) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
@@ -14,48 +15,52 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from bpefleet.kernel._kernel import Counts
-    from bpefleet.kernel.blocks import Segment
+    from bpefleet.kernel.blocks import Admit, Segment
     from bpefleet.kernel.segments import ReadClock
 
 _PATIENCE: Final = 20.0
 _SLOWEST: Final = 50_000
-"""Seconds, and characters a second beside, that a regex may take for a stretch of text. The slowest
+"""Seconds of CPU time, and bytes a second beside, that a regex may take for a segment. The slowest
 rule seen in use does millions.
 """
+_ASK_EVERY: Final = 0.01
+"""Seconds between two looks at the CPU clock, which costs as much as a small match."""
 _REPLACEMENT: Final = "\ufffd"
 
 
 class RegexCounter:
     """Counts by the `regex` package, for rules that have no native scanner."""
 
-    def __init__(self, splits: Sequence[str], special_tokens: Sequence[str], errors: str) -> None:
+    def __init__(
+        self,
+        splits: Sequence[str],
+        special_tokens: Sequence[str],
+        errors: str,
+        admit: Admit = None,
+    ) -> None:
         self._splits = [regex.compile(split) for split in splits]
-        longest_first = sorted(special_tokens, key=len, reverse=True)
-        either = "|".join(map(regex.escape, longest_first))
+        longest_first = sorted((token.encode() for token in special_tokens), key=len, reverse=True)
+        either = b"|".join(map(regex.escape, longest_first))
         self._special = regex.compile(either) if either else None
         self._errors = errors
+        self._admit = admit
 
     def __call__(self, segment: Segment, counts: Counts, clock: ReadClock) -> tuple[int, int]:
         """Add the pre-tokens of a segment to `counts`; replaced sequences, unmatched bytes."""
-        (data,) = clock.each(map(read, (segment,)))
-        try:
-            text = data.decode("utf-8", self._errors)
-        except UnicodeDecodeError as error:
-            raise text_error(segment, error.start) from None
-        replaced = 0
-        if self._errors != "strict":
-            # U+FFFD that the text itself holds always decodes to itself.
-            replaced = text.count(_REPLACEMENT) - data.count(_REPLACEMENT.encode())
+        (data,) = clock.each(read(each, self._admit) for each in (segment,))
+        patience = _Patience(_PATIENCE + len(data) / _SLOWEST)
         found: Counter[str] = Counter()
-        unmatched = 0
+        replaced = unmatched = 0
         try:
-            for piece, matched in self._pieces(text):
-                # Isolating splits keep what lies between their matches; a single regex drops it,
-                # as `findall` and tiktoken do.
-                if matched or len(self._splits) > 1:
-                    found[piece] += 1
-                else:
-                    unmatched += len(piece.encode())
+            for start, part in self._between_special(data):
+                try:
+                    text = part.decode("utf-8", self._errors)
+                except UnicodeDecodeError as error:
+                    raise text_error(segment, start, part, error.start) from None
+                if self._errors != "strict":
+                    # U+FFFD that the text itself holds always decodes to itself.
+                    replaced += text.count(_REPLACEMENT) - part.count(_REPLACEMENT.encode())
+                unmatched += self._count(text, found, patience)
         except TimeoutError:
             regexes = " then ".join(split.pattern for split in self._splits)
             raise SegmentTimeError(
@@ -65,29 +70,67 @@ class RegexCounter:
         counts.add_all(found)
         return replaced, unmatched
 
-    def _pieces(self, text: str) -> Iterator[tuple[str, bool]]:
-        """All pieces of `text`, each with whether any split matched it."""
-        for part in self._between_special(text):
-            pieces: Iterable[tuple[str, bool]] = ((part, False),)
-            for split in self._splits:
-                pieces = _cut(split, pieces)
-            yield from pieces
+    def _between_special(self, data: bytes) -> Iterator[tuple[int, bytes]]:
+        """What lies between special tokens, with its offset.
 
-    def _between_special(self, text: str) -> Iterator[str]:
+        Of the bytes as they stand, as the native scanners and the cuts between chunks have it: what
+        is replaced afterwards makes no special token.
+        """
         at = 0
-        for match in self._special.finditer(text) if self._special else ():
-            yield text[at : match.start()]
+        for match in self._special.finditer(data) if self._special else ():
+            yield at, data[at : match.start()]
             at = match.end()
-        yield text[at:]
+        yield at, data[at:] if at else data
+
+    def _count(self, text: str, found: Counter[str], patience: _Patience) -> int:
+        """Add the pieces of a text to those that were found; unmatched bytes."""
+        unmatched = 0
+        for piece, matched in self._pieces(text, patience):
+            # Isolating splits keep what lies between their matches; a single regex drops it, as
+            # `findall` and tiktoken do.
+            if matched or len(self._splits) > 1:
+                found[piece] += 1
+            else:
+                unmatched += len(piece.encode())
+        return unmatched
+
+    def _pieces(self, text: str, patience: _Patience) -> Iterator[tuple[str, bool]]:
+        """All pieces of a text, each with whether any split matched it."""
+        pieces: Iterable[tuple[str, bool]] = ((text, False),)
+        for split in self._splits:
+            pieces = _cut(split, pieces, patience)
+        yield from pieces
+
+
+class _Patience:
+    """The time that is left for a segment: one for all its pieces, of which there may be many."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.process_time() + seconds
+        self._left = seconds
+        self._ask = time.monotonic() + _ASK_EVERY
+
+    def left(self) -> float:
+        """Seconds of CPU time, which is what `regex` measures.
+
+        Raises:
+            TimeoutError: None is left.
+        """
+        if (now := time.monotonic()) >= self._ask:
+            self._left = self._end - time.process_time()
+            self._ask = now + _ASK_EVERY
+            if self._left <= 0:
+                raise TimeoutError
+        return self._left
 
 
 def _cut(
-    split: regex.Pattern[str], pieces: Iterable[tuple[str, bool]]
+    split: regex.Pattern[str], pieces: Iterable[tuple[str, bool]], patience: _Patience
 ) -> Iterator[tuple[str, bool]]:
     """Isolate the matches of `split` in each piece; what lies between keeps its mark."""
     for text, matched in pieces:
         at = 0
-        for match in split.finditer(text, timeout=_PATIENCE + len(text) / _SLOWEST):
+        for match in split.finditer(text, timeout=patience.left()):
             start, end = match.span()
             if at < start:
                 yield text[at:start], matched

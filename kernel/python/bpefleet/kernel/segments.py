@@ -10,17 +10,21 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from bpefleet.kernel._kernel import UNICODE_VERSION, Counts, InvalidUtf8
 from bpefleet.kernel.blocks import blocks
+from bpefleet.kernel.plain import is_mostly_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from bpefleet.kernel.blocks import Segment
+    from bpefleet.kernel.blocks import Admit, Segment
 
 T = TypeVar("T")
+
+_AROUND: Final = 1 << 15
+"""Bytes on both sides of a bad place that tell whether the whole is text."""
 
 
 class SegmentTimeError(TimeoutError):
@@ -28,7 +32,13 @@ class SegmentTimeError(TimeoutError):
 
 
 class SegmentTextError(UnicodeError):
-    """A segment holds bytes that are not UTF-8; the text has the file and the byte offset in it."""
+    """A segment holds bytes that are not UTF-8; the text has the file and the byte offset in it.
+
+    Attributes:
+        is_mostly_text: Whether that is the exception around there.
+    """
+
+    is_mostly_text = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +74,7 @@ def count_segments(
     splits: Sequence[str],
     special_tokens: Sequence[str],
     errors: str,
+    admit: Admit = None,
 ) -> tuple[Counts, Tally]:
     """Count the pre-tokens of some byte ranges.
 
@@ -73,10 +84,13 @@ def count_segments(
         splits: One regex, whose matches are the pre-tokens; or several, applied in turn, each
             isolating its matches in all pieces that the ones before made.
         special_tokens: Never counted; each ends a piece of text. The longest wins at one place.
-        errors: `strict`, or `replace` to count invalid bytes as U+FFFD.
+        errors: `strict`, or `replace` to count invalid bytes as U+FFFD. Special tokens are looked
+            for before that: one that holds U+FFFD is found where the file itself has it.
+        admit: Called with the descriptor and the path of each file that is opened, before anything
+            is read; what it raises ends the count.
 
     Raises:
-        OSError: A file is missing or unreadable.
+        OSError: A file is missing, unreadable or no regular file.
         SegmentEndError: A file is shorter than the plan says.
         SegmentTextError: Invalid UTF-8, when `errors` is `strict`.
         SegmentTimeError: A regex takes too long: it backtracks without end.
@@ -84,11 +98,11 @@ def count_segments(
     counts = Counts()
     count: Callable[[Segment, Counts, ReadClock], tuple[int, int]]
     if native:
-        count = _Native(native, special_tokens, errors)
+        count = _Native(native, special_tokens, errors, admit)
     else:
         from bpefleet.kernel.regexes import RegexCounter  # noqa: PLC0415  slow to import
 
-        count = RegexCounter(splits, special_tokens, errors)
+        count = RegexCounter(splits, special_tokens, errors, admit)
     bytes_read = replaced = unmatched = 0
     clock = ReadClock()
     for segment in segments:
@@ -126,7 +140,10 @@ class ReadClock:
 class _Native:
     """Counts by a scanner of the kernel."""
 
-    def __init__(self, pattern: str, special_tokens: Sequence[str], errors: str) -> None:
+    def __init__(
+        self, pattern: str, special_tokens: Sequence[str], errors: str, admit: Admit
+    ) -> None:
+        self._admit = admit
         self._pattern = pattern
         self._special_tokens = special_tokens
         self._errors: Literal["strict", "replace"] = "replace" if errors == "replace" else "strict"
@@ -134,16 +151,27 @@ class _Native:
     def __call__(self, segment: Segment, counts: Counts, clock: ReadClock) -> tuple[int, int]:
         """Add the pre-tokens of a segment to `counts`; replaced sequences, unmatched bytes."""
         replaced = 0
-        for offset, block in clock.each(blocks(segment, self._special_tokens)):
+        found = blocks(segment, self._special_tokens, admit=self._admit)
+        for offset, block in clock.each(found):
             try:
                 replaced += counts.count(
                     block, self._pattern, self._special_tokens, errors=self._errors
                 )
             except InvalidUtf8 as error:
-                raise text_error(segment, offset + error.offset) from None
+                raise text_error(segment, offset, block, error.offset) from None
         return replaced, 0
 
 
-def text_error(segment: Segment, offset: int) -> SegmentTextError:
-    """The error of a segment whose bytes are not UTF-8 from an offset in it on."""
-    return SegmentTextError(f"{segment.path} is not UTF-8 at byte {segment.start + offset}")
+def text_error(segment: Segment, offset: int, data: bytes, bad: int) -> SegmentTextError:
+    """The error of a segment that is not UTF-8.
+
+    Args:
+        segment: Which.
+        offset: Where in it `data` begins.
+        data: Some of its bytes.
+        bad: Where in these the first bad one is.
+    """
+    at = segment.start + offset + bad
+    error = SegmentTextError(f"{segment.path} is not UTF-8 at byte {at}")
+    error.is_mostly_text = is_mostly_text(data[max(0, bad - _AROUND) : bad + _AROUND])
+    return error
