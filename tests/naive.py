@@ -86,6 +86,18 @@ def count(text: str, splits: Sequence[str], specials: Sequence[str]) -> Counter[
     )
 
 
+def count_bytes(data: bytes, splits: Sequence[str], specials: Sequence[str]) -> Counter[bytes]:
+    """The same of bytes that are not all UTF-8: U+FFFD is put in after the special tokens are cut.
+
+    Latin-1 has a character for every byte, so that they are found in the bytes as they stand.
+    """
+    found: Counter[bytes] = Counter()
+    for piece in pieces(data.decode("latin-1"), [s.encode().decode("latin-1") for s in specials]):
+        text = piece.encode("latin-1").decode("utf-8", "replace")
+        found += Counter(token.encode() for token in pretokens(text, splits))
+    return found
+
+
 def steps(
     counts: Mapping[bytes, int],
     tie_break: str,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bpefleet.producer import train
+from bpefleet.producer import options, train
 from tests import naive, oracles
 from tests.exactness.cases import (
     CASES,
@@ -158,8 +158,14 @@ def test_max_token_length(longest: int, tie_break: str, text: Text, tmp_path: Pa
 )
 @pytest.mark.parametrize("pattern", FAMILIES)
 def test_chunk_size_changes_nothing(
-    chunk_size: int, text: Text, pattern: str, trained: Trained, tmp_path: Path
+    chunk_size: int,
+    text: Text,
+    pattern: str,
+    trained: Trained,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(options, "MIN_CHUNK_SIZE", 1)  # cuts wherever there can be one
     cut = run(text, tmp_path, pattern=pattern, tie_break="hf", chunk_size=chunk_size)
     assert cut.merges == trained(text, pattern, "hf").merges
 

@@ -72,7 +72,7 @@ def slow_chunks(
     cuts = [*long, *[size] * documents]
     # The source is shorter than all documents together; that they repeat it does no harm.
     text = SEPARATOR.join(source[(1000 * i) % 100_000 :][:length] for i, length in enumerate(cuts))
-    return _task(folder, text, "--vocab-size", "1000", "--chunk-size", "1B", "--pattern", SLOW)
+    return _task(folder, text, "--vocab-size", "1000", "--chunk-size", "1kB", "--pattern", SLOW)
 
 
 def _task(folder: Path, text: str, *options: str) -> Task:

@@ -42,7 +42,7 @@ def test_an_event_loop_stays_free_while_training(corpus: Path, tmp_path: Path) -
     async def ticks_while_training() -> int:
         ticks = 0
         task = asyncio.create_task(
-            train_async(corpus, vocab_size=270, out=tmp_path / "run", workers=1, chunk_size=100)
+            train_async(corpus, vocab_size=270, out=tmp_path / "run", workers=1, chunk_size=1000)
         )
         while not task.done():
             await asyncio.sleep(0.005)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import socket
+import time
+from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -11,14 +14,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
+from bpefleet.kernel import regexes
 from bpefleet.kernel._kernel import Counts
 from bpefleet.kernel.blocks import SegmentEndError, blocks, read
-from bpefleet.kernel.regexes import RegexCounter
+from bpefleet.kernel.regexes import RegexCounter, _Patience
 from bpefleet.kernel.segments import count_segments
-from bpefleet.shared.errors import InvalidTextError, SourceChangedError, SourceError, UsageError
+from bpefleet.shared.errors import (
+    InvalidTextError,
+    NotTextError,
+    SourceChangedError,
+    SourceError,
+    UsageError,
+)
 from bpefleet.shared.patterns import PATTERNS
 from bpefleet.shared.reading import count_spec
+from bpefleet.shared.roots import ForbiddenPathError
 from bpefleet.worker.count import demand_same_counting
+from tests import naive
 from tests.worker.queueing import make_spec, whole
 
 if TYPE_CHECKING:
@@ -46,7 +58,9 @@ def _counted(pretokens: Iterable[str]) -> bytes:
 def _regex_pieces(
     text: str, splits: Sequence[str], special_tokens: Sequence[str] = ()
 ) -> list[tuple[str, bool]]:
-    return list(RegexCounter(splits, special_tokens, "strict")._pieces(text))
+    counter = RegexCounter(splits, special_tokens, "strict")
+    parts = [part.decode() for _, part in counter._between_special(text.encode())]
+    return [piece for part in parts for piece in counter._pieces(part, _Patience(60))]
 
 
 def test_a_segment_is_its_bytes(tmp_path: Path) -> None:
@@ -191,3 +205,123 @@ def test_long_text_comes_in_blocks_of_the_size_asked_for(tmp_path: Path) -> None
     found = [len(block) for _, block in blocks(Range(str(path), 5, 20_000), [], 8192)]
     assert len(found) == 3
     assert max(found) <= 8192
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", r"\w+|\W+"], ids=["native", "regex"])
+def test_what_is_no_text_is_told_apart_from_damaged_text(tmp_path: Path, pattern: str) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"good text " * 100_000 + "простой текст ".encode("cp1251") * 1000)
+    with pytest.raises(NotTextError, match=r"a\.txt is not UTF-8 at byte 1000000, and") as caught:
+        count_spec(make_spec(whole(path), pattern=pattern), count_segments)
+    assert "replace" not in str(caught.value)
+    path.write_bytes(b"good text <|endoftext|>\xff<|endoftext|>" * 3000)
+    with pytest.raises(InvalidTextError, match="byte 23"):
+        count_spec(make_spec(whole(path), pattern=pattern), count_segments)
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", r"\w+|\W+"], ids=["native", "regex"])
+@pytest.mark.parametrize("kind", ["fifo", "device", "socket", "folder"])
+def test_only_regular_files_are_read_and_none_is_waited_for(
+    tmp_path: Path, pattern: str, kind: str
+) -> None:
+    path = tmp_path / "a.txt"
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    elif kind == "folder":
+        path.mkdir()
+    with closing(socket.socket(socket.AF_UNIX)) as listening:
+        if kind == "socket":
+            listening.bind(str(path))
+        with pytest.raises(SourceError, match=f"cannot read {path}: "):
+            count_spec(make_spec((path, 0, 9), pattern=pattern), count_segments)
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", r"\w+|\W+"], ids=["native", "regex"])
+def test_a_link_out_of_the_roots_is_seen_when_it_is_opened(tmp_path: Path, pattern: str) -> None:
+    """As one that is put there after the path was judged."""
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    root.mkdir()
+    outside.mkdir()
+    (outside / "secret.txt").write_text("secret")
+    (root / "inner.txt").write_text("inner")
+    (root / "link.txt").symlink_to(outside / "secret.txt")
+    (root / "way").symlink_to(outside)
+    (root / "in.txt").symlink_to("inner.txt")
+    for path in (root / "link.txt", root / "way" / "secret.txt"):
+        with pytest.raises(ForbiddenPathError, match="leads out of the corpus roots"):
+            count_spec(make_spec((path, 0, 5), pattern=pattern), count_segments, [str(root)])
+    for path in (root / "in.txt", root / "inner.txt"):
+        count_spec(make_spec((path, 0, 5), pattern=pattern), count_segments, [str(root)])
+
+
+def test_nothing_is_read_before_the_file_is_admitted(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("text")
+    asked: list[tuple[str, str]] = []
+
+    def admit(descriptor: int, name: str) -> None:
+        asked.append((os.readlink(f"/proc/self/fd/{descriptor}"), name))  # noqa: PTH115
+        raise LookupError
+
+    for native in ("gpt2", None):
+        with pytest.raises(LookupError):
+            count_segments(
+                [Range(str(path), 0, 4)],
+                native=native,
+                splits=["."],
+                special_tokens=[],
+                errors="strict",
+                admit=admit,
+            )
+    assert asked == [(str(path), str(path))] * 2
+
+
+def test_a_segment_s_pieces_share_one_time_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many there are: each alone takes a tenth of a second, all together a minute."""
+    monkeypatch.setattr(regexes, "_PATIENCE", 0.5)
+    path = tmp_path / "a.txt"
+    path.write_text(("a" * 26 + "<|endoftext|>") * 600)
+    start = time.process_time()
+    with pytest.raises(UsageError, match="takes too long"):
+        count_spec(make_spec(whole(path), pattern=r"(?:a|aa)+b|x"), count_segments)
+    assert time.process_time() - start < 5
+
+
+_REPLACED = st.lists(
+    st.sampled_from(
+        [
+            b"a",
+            b" b",
+            b"<",
+            b"x>",
+            b"\xff",
+            b"\xe2\x82",
+            b"\xef\xbf",
+            "\ufffd".encode(),
+            "é".encode(),
+        ]
+    ),
+    max_size=12,
+).map(b"".join)
+
+
+@given(_REPLACED)
+def test_special_tokens_are_found_before_anything_is_replaced(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes
+) -> None:
+    """On every path: what the file holds as U+FFFD is one's own, what is put in never."""
+    special = ("<\ufffdx>", "\ufffd\ufffd", "\ufffda")
+    path = tmp_path_factory.mktemp("replaced") / "a.txt"
+    path.write_bytes(data)
+    gpt2 = PATTERNS["gpt2"].splits[0]
+    expected = naive.count_bytes(data, (gpt2,), special)
+    for pattern in ("gpt2", f"(?:{gpt2})"):
+        spec = make_spec(whole(path), pattern=pattern, special_tokens=special, errors="replace")
+        counts, tally = count_spec(spec, count_segments)
+        assert dict(counts.items()) == dict(expected)
+        bad = data.decode(errors="replace").count("\ufffd") - data.count("\ufffd".encode())
+        assert tally.replaced == bad

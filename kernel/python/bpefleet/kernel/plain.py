@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 _ONE_IN: Final = 10
+_IN_ANY: Final = 2
 _REPLACEMENT: Final = "\ufffd"
 
 
 def is_mostly_text(data: bytes) -> bool:
-    """Whether at most a tenth of `data` is ill-formed sequences and NUL bytes.
+    """Whether at most a tenth of `data`, and two, is ill-formed sequences and NUL bytes.
 
     Random bytes are ill-formed by half, UTF-16 and the holes of sparse files are full of NUL bytes,
     and text in another encoding has a bad place for every letter beyond ASCII. Of damaged UTF-8
@@ -20,4 +21,4 @@ def is_mostly_text(data: bytes) -> bool:
     """
     text = data.decode("utf-8", "replace")
     bad = text.count(_REPLACEMENT) - data.count(_REPLACEMENT.encode()) + text.count("\0")
-    return _ONE_IN * bad <= len(text)
+    return _ONE_IN * (bad - _IN_ANY) <= len(text)

@@ -56,7 +56,7 @@ class RegexCounter:
                 try:
                     text = part.decode("utf-8", self._errors)
                 except UnicodeDecodeError as error:
-                    raise text_error(segment, start, part, error.start) from None
+                    raise text_error(segment, 0, data, start + error.start) from None
                 if self._errors != "strict":
                     # U+FFFD that the text itself holds always decodes to itself.
                     replaced += text.count(_REPLACEMENT) - part.count(_REPLACEMENT.encode())
