@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
@@ -11,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from bpefleet.producer import train
 from bpefleet.producer.directory import COUNTS
-from bpefleet.shared.errors import ExitCode
+from bpefleet.shared.errors import ExitCode, SourceError
 from bpefleet.shared.tokenizer import MANIFEST
 from tests.command import bpefleet
 
@@ -31,6 +33,13 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "file").touch()
     return tmp_path
+
+
+def _sparse(path: Path) -> Path:
+    """A gigabyte that takes no room."""
+    path.write_text("hello hello world\n" * 5000)
+    os.truncate(path, 1 << 30)
+    return path
 
 
 CASES: list[tuple[str, Arguments, ExitCode, str]] = [
@@ -99,6 +108,18 @@ CASES: list[tuple[str, Arguments, ExitCode, str]] = [
         "is how GPT-2's files spell the bytes b'\\xe9'",
     ),
     ("size", lambda p: [p / "good.txt", *VOCAB, "--chunk-size", "lots"], ExitCode.USAGE, "64MiB"),
+    (
+        "chunk",
+        lambda p: [p / "good.txt", *VOCAB, "--chunk-size", "64"],
+        ExitCode.USAGE,
+        "a chunk size of 64 bytes is too small",
+    ),
+    (
+        "chunks",
+        lambda p: [_sparse(p / "large.txt"), *VOCAB, "--chunk-size", "1kB"],
+        ExitCode.USAGE,
+        "would be 1,073,741 jobs",
+    ),
     (
         "no redis",
         lambda p: [p / "good.txt", *VOCAB, "--redis", f"unix://{p}/nothing"],
@@ -217,3 +238,25 @@ def test_help_names_the_exit_codes() -> None:
         assert f"{code.value} {code.name.lower().replace('_', ' ')}" in " ".join(
             result.stdout.split()
         )
+
+
+def test_counts_beyond_the_cap_are_said_without_workers_too(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bpefleet.shared.keys.LARGEST_PAYLOAD", 100)
+    with pytest.raises(SourceError, match="more than the 100 that Redis can hold"):
+        train(folder / "good.txt", vocab_size=262, out=folder / "run", workers=0)
+
+
+def test_want_of_memory_is_said(folder: Path) -> None:
+    """By a process that may have little more than it has: it fails for a text that is one piece."""
+    _sparse(folder / "long.txt")
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+
+    words = ("--vocab-size", 300, "--workers", 0, "-o", folder / "run")
+    done = bpefleet("train", folder / "long.txt", *words, preexec_fn=limited)
+    assert done.returncode == ExitCode.CHUNKS_FAILED, done.stderr
+    assert "chunk 0 (long.txt [0.0-1024.0 MiB]): not enough memory" in done.stderr
+    assert "Traceback" not in done.stderr

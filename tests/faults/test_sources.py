@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bpefleet.shared.errors import ExitCode
 from tests.eventually import eventually
 from tests.faults.launcher import counted
 
@@ -71,6 +72,42 @@ def test_a_source_that_vanished(task: Task, launch: Launcher, out: Path) -> None
     task.path.rename(away)
     assert run.wait() == 3, run.said
     assert f"cannot read {task.path}: No such file or directory" in run.said
+    away.rename(task.path)
+    launch("resume", out).succeeds()
+    task.check(out)
+
+
+@pytest.mark.parametrize(
+    ("kind", "workers", "said"),
+    [
+        ("fifo", 2, "cannot read {path}: Not a regular file"),
+        ("link", 2, "'{path}' is outside this worker's corpus roots"),
+        ("link", 0, "'{path}' leads out of the corpus roots by now"),
+    ],
+)
+def test_something_else_in_a_source_s_place(
+    task: Task,
+    launch: Launcher,
+    out: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    *,
+    kind: str,
+    workers: int,
+    said: str,
+) -> None:
+    """A FIFO would have each attempt wait for its writer; a link leads where nobody allowed."""
+    away = tmp_path_factory.mktemp("elsewhere") / "away.txt"
+    run = launch(*task.train(out), "--workers", workers)
+    eventually(lambda: counted(out) > 4, 20)
+    task.path.rename(away)
+    if kind == "fifo":
+        os.mkfifo(task.path)
+    else:
+        task.path.symlink_to(away)
+    # The first may be found out when it is folded: the source has changed.
+    assert run.wait(30) in (ExitCode.SOURCE, ExitCode.CHUNKS_FAILED), run.said
+    assert said.format(path=task.path) in run.said
+    task.path.unlink()
     away.rename(task.path)
     launch("resume", out).succeeds()
     task.check(out)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -10,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpefleet.producer.sources import SourceFile
-from bpefleet.producer.split import MAX_SEGMENTS, even_chunk_size, split
+from bpefleet.producer.split import MAX_SEGMENTS, demand_few, even_chunk_size, split
 from bpefleet.shared.boundaries import CUTTABLE, boundaries
+from bpefleet.shared.errors import ExitCode, SourceError, UsageError
 from bpefleet.shared.patterns import PATTERNS, resolve
 from tests.naive import pieces, pretokens
 
@@ -143,6 +146,36 @@ def test_an_unknown_regex_is_cut_at_special_tokens_only(tmp_path: Path) -> None:
     assert [(s.start, s.end) for chunk in chunks for s in chunk] == [(0, 550), (550, 1107)]
 
 
+def test_a_stretch_without_a_cut_is_looked_through_quickly(tmp_path: Path) -> None:
+    """A gigabyte in a second or two, as in a file of holes: a slow search takes half a minute."""
+    path = tmp_path / "holes"
+    path.write_bytes(b"some words")
+    os.truncate(path, 1 << 30)
+    file = SourceFile(str(path), 1 << 30, 0)
+    start = time.process_time()
+    chunks, _ = chunks_of([file], "cl100k", 1 << 28, ("<|end|>", "[PAD]"))
+    assert time.process_time() - start < 8
+    assert [(s.start, s.end) for chunk in chunks for s in chunk] == [(0, 1 << 30)]
+
+
+def test_a_fifo_in_a_file_s_place_is_not_waited_for(tmp_path: Path) -> None:
+    file = source(tmp_path / "text", b"word " * 1000)
+    (tmp_path / "text").unlink()
+    os.mkfifo(tmp_path / "text")
+    with pytest.raises(SourceError, match="Not a regular file"):
+        chunks_of([file], "gpt2", 1000)
+
+
+def test_chunks_without_end_are_refused_with_the_size_that_would_do() -> None:
+    with pytest.raises(
+        UsageError, match=r"1,000,000 jobs\nhint: .* make it 10kB or more"
+    ) as caught:
+        demand_few(10**9, 1000)
+    assert caught.value.exit_code == ExitCode.USAGE
+    demand_few(10**9, 10_000)
+    demand_few(10**9, 10**9)
+
+
 def test_very_many_tiny_files_make_jobs_of_bounded_size(tmp_path: Path) -> None:
     file = source(tmp_path / "tiny", b"x")
     chunks, _ = chunks_of([file] * (MAX_SEGMENTS + 1), "gpt2", 1 << 20)
@@ -153,7 +186,7 @@ def test_very_many_tiny_files_make_jobs_of_bounded_size(tmp_path: Path) -> None:
 def test_even_chunks_are_no_larger_and_end_together(total: int, size: int, workers: int) -> None:
     even = even_chunk_size(total, size, workers)
     assert 1 <= even <= size
-    if even < size and total > 10**4 * max(workers, 1):
+    if 10**4 < even < size:  # more than there are chunks, or rounding would leave some out
         assert -(-total // even) % max(workers, 1) == 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,6 +89,42 @@ def test_signed_jobs_lead_out_of_no_corpus_root(
     told = {path: getattr(end, "kind", "") for path, end in zip(forbidden, ends, strict=False)}
     assert told == dict.fromkeys(forbidden, "ForbiddenPathError")
     assert [type(end) for end in ends[len(forbidden) :]] == [Counted] * len(allowed)
+
+
+def test_a_link_swapped_in_between_leads_out_of_no_corpus_root(
+    redis_url: str, key_file: Path, tmp_path: Path
+) -> None:
+    """Whoever writes below the root puts a link and a file there in turn, all the time."""
+    root, outside, source = tmp_path / "root", tmp_path / "outside", tmp_path / "root" / "a.txt"
+    root.mkdir()
+    outside.mkdir()
+    source.write_text("a a a a a ")
+    (outside / "secret.txt").write_text("secretword")
+    stop = threading.Event()
+
+    def swap() -> None:
+        while not stop.is_set():
+            (root / "new").symlink_to(outside / "secret.txt")
+            (root / "new").replace(source)
+            (root / "new").write_text("a a a a a ")
+            (root / "new").replace(source)
+
+    signer = read_key(key_file)
+    options = ("--key-file", key_file, "--corpus-root", root)
+    swapping = threading.Thread(target=swap)
+    swapping.start()
+    try:
+        with connect(redis_url, signer) as connection:
+            _ask(connection, "swap", [str(source)] * 60)
+            with serving(redis_url, tmp_path / "log", *options):
+                ends = _answers(connection, signer, "swap", 60)
+    finally:
+        stop.set()
+        swapping.join()
+    assert {end.pretokens for end in ends if isinstance(end, Counted)} <= {6}
+    refused = [end for end in ends if isinstance(end, Failed)]
+    assert {end.kind for end in refused} <= {"ForbiddenPathError"}
+    assert any("leads out" in end.error for end in refused)
 
 
 def test_the_workers_of_an_embedded_run_read_its_sources_only(corpus: Path, tmp_path: Path) -> None:

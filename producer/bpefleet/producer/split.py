@@ -85,10 +85,10 @@ def demand_few(total: int, chunk_size: int) -> None:
         UsageError: It would; the text says which size would not.
     """
     if (count := total // chunk_size) > MAX_CHUNKS:
-        least = -(-total // MAX_CHUNKS // 1000) * 1000
+        least = -(-total // (1000 * MAX_CHUNKS))
         raise UsageError(
             f"chunks of {chunk_size:,} bytes would be {count:,} jobs",
-            hint=f"leave out --chunk-size, or make it {least // 1000 + 1}kB or more: "
+            hint=f"leave out --chunk-size, or make it {least}kB or more: "
             f"{MAX_CHUNKS:,} jobs at the most",
         )
 
