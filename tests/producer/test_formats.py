@@ -225,6 +225,24 @@ def test_one_may_insist_that_records_are_plain_text(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("errors", ["strict", "replace"])
+def test_text_in_another_encoding_in_a_folder_is_left_to_the_count(
+    tmp_path: Path, errors: str
+) -> None:
+    """Not passed over: it is text, and may be meant."""
+    (tmp_path / "a.txt").write_text(TEXT)
+    (tmp_path / "b.txt").write_bytes("простой текст\n".encode("cp1251") * 100)
+    words = ("--vocab-size", 280, "--errors", errors, "--workers", 0, "-o", tmp_path / "run")
+    done = bpefleet("train", tmp_path, *words)
+    if errors == "replace":
+        assert done.returncode == 0, done.stderr
+        assert "were replaced" in done.stderr
+    else:
+        assert done.returncode == ExitCode.SOURCE
+        assert f"{tmp_path / 'b.txt'} is not UTF-8 at byte 0, and hardly" in done.stderr
+        assert "--errors replace" not in done.stderr
+
+
 def test_a_format_that_is_none_is_refused(tmp_path: Path) -> None:
     done = bpefleet("train", "a", "--format", "csv", "--vocab-size", 300, "-o", tmp_path / "run")
     assert done.returncode == ExitCode.USAGE

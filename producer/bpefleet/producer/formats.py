@@ -116,8 +116,9 @@ def format_of(descriptor: int, path: str, *, picked: bool, insist: bool) -> str:
     Args:
         descriptor: The file.
         path: Its name, which says something too.
-        picked: Whether it was named itself, and not the folder it is in: NUL bytes in it may then
-            be meant.
+        picked: Whether it was named itself, and not the folder it is in: a NUL byte in it may then
+            be meant, and another encoding be told at once. What else lies in folders is binary, or
+            left to be told by whoever counts it: with `replace` it may be meant.
         insist: Whether to take it for text in spite of its name, and of JSON Lines in it. Of what
             no text begins with, nobody can insist.
 
@@ -129,8 +130,7 @@ def format_of(descriptor: int, path: str, *, picked: bool, insist: bool) -> str:
         return name
     if not insist and (name := _ENDINGS.get(PurePath(path).suffix[1:].lower(), "")):
         return name
-    is_text = is_mostly_text(head) and (picked or b"\0" not in head)
-    if not is_text and not (picked and insist):
+    if not (insist or is_mostly_text(head)) if picked else b"\0" in head:
         return BINARY
     if not insist and head.lstrip(_BLANK).startswith(b"{"):
         return JSON_LINES if _has_records(os.pread(descriptor, _RECORDS, 0)) else ""

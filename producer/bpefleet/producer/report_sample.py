@@ -6,9 +6,10 @@ import codecs
 import os
 from dataclasses import dataclass
 from itertools import accumulate
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
+from bpefleet.kernel.opening import opened
 from bpefleet.shared.errors import SourceChangedError, SourceError
 from bpefleet.shared.regexes import split_special
 
@@ -109,10 +110,9 @@ def _pieces(files: Sequence[SourceFile], size: int, wanted: int) -> Iterator[tup
 
 def _read(file: SourceFile, start: int, end: int) -> bytes:
     try:
-        with Path(file.path).open("rb") as handle:
-            facts = os.fstat(handle.fileno())
-            handle.seek(start)
-            data = handle.read(end - start)
+        with opened(file.path) as descriptor:
+            facts = os.fstat(descriptor)
+            data = os.pread(descriptor, end - start, start)
     except OSError as error:
         raise SourceError(f"{file.path}: {error.strerror}", hint=_REMEDY) from error
     if (facts.st_size, facts.st_mtime_ns) != (file.size, file.mtime_ns):

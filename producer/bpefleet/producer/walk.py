@@ -56,14 +56,19 @@ class Walk:
     def matches(self, pattern: str) -> Iterator[Path]:
         """The files that a glob matches, sorted."""
         top = _fixed(Path(pattern))
+        inside: dict[str, bool] = {}
         # Path.glob knows no absolute patterns.
         for match in sorted(glob.glob(pattern, recursive=True)):  # noqa: PTH207
-            path = Path(match)
-            # The part without a wildcard was named on purpose; all below it was not.
-            above = [path.parent, *path.parent.parents]
-            below = above[: above.index(top) + 1] if top in above else above[:1]
-            if not any(map(self._is_run, below)):
-                yield path
+            folder = os.path.dirname(match)  # noqa: PTH120  a Path for each file takes its time
+            if folder not in inside:
+                inside[folder] = self._is_inside_run(Path(folder), top)
+            if not inside[folder]:
+                yield Path(match)
+
+    def _is_inside_run(self, folder: Path, top: Path) -> bool:
+        """Whether a folder is a run's or lies in one, below `top`: what is above was named."""
+        above = [folder, *folder.parents]
+        return any(map(self._is_run, above[: above.index(top) + 1] if top in above else above[:1]))
 
     def _is_run(self, folder: Path) -> bool:
         if self._out is not None and os.path.realpath(folder) == self._out:
