@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bpefleet.producer.count_here import count_here
 from bpefleet.producer.directory import RunDirectory, check_free
 from bpefleet.producer.fleet import Fleet
+from bpefleet.producer.halt import Halt
 from bpefleet.producer.missing import all_counted
 from bpefleet.producer.options import least_chunk_size
 from bpefleet.producer.plan import Plan
@@ -23,18 +24,29 @@ from bpefleet.producer.session import Session, session
 from bpefleet.producer.sources import find_files
 from bpefleet.producer.split import even_chunk_size, split
 from bpefleet.producer.stages import Stage
+from bpefleet.producer.step import Step
 from bpefleet.producer.trainer import train_tokenizer
 from bpefleet.producer.versions import versions
 from bpefleet.shared.boundaries import boundaries
-from bpefleet.shared.errors import BpefleetError, InterruptedRunError, OutputError, QueueError
+from bpefleet.shared.errors import (
+    BpefleetError,
+    InterruptedRunError,
+    OutputError,
+    QueueError,
+    TrainerError,
+)
 from bpefleet.shared.patterns import resolve
 from bpefleet.shared.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from bpefleet.producer.examples import Picked
     from bpefleet.producer.options import Request, Resources
     from bpefleet.producer.sources import SourceFile
+
+_PLAN = Step("plan", facts=("looking at the sources",))
+_REPORT = Step("write", facts=("the report",))
 
 
 @dataclass(frozen=True)
@@ -63,9 +75,11 @@ def run(request: Request) -> RunResult:
     """
     options, resources = request.options.checked(), request.resources.checked()
     check_free(request.out)
-    begun = Stage()
+    begun, halt = Stage(), Halt.current()
     with Progress(show=resources.progress) as progress, ExitStack() as stack:
+        progress.show(_PLAN)
         files = find_files(request.sources, progress.warn)
+        halt.check()
         # The server and the workers start while the corpus is being split.
         fleet = _fleet(stack, resources, files, request.out)
         cutter = boundaries(resolve(options.pattern), options.special_tokens)
@@ -73,13 +87,16 @@ def run(request: Request) -> RunResult:
         size = resources.chunk_size_for(options.pattern)
         least = least_chunk_size(options.pattern)
         size = even_chunk_size(total, size, fleet.size if fleet else 1, least=least)
-        chunks = list(split(files, cutter, size, progress.warn))
+        chunks = []
+        for chunk in split(files, cutter, size, progress.warn):
+            halt.check()
+            chunks.append(chunk)
         if fleet is not None:
             fleet.announce(progress.tell)
         directory = RunDirectory.create(request.out, Plan.make(options, files, chunks))
         try:
             result = _complete(directory, resources, fleet, progress, begun)
-        except BpefleetError:
+        except BaseException:  # whatever it is, the next try must not find the name taken
             directory.discard_if_untouched()
             raise
         _report(result, resources, fleet, progress)
@@ -128,18 +145,18 @@ def _complete(
     begun: Stage,
     only: Collection[int] = (),
 ) -> RunResult:
+    halt = Halt.current()
     try:
         with session(directory, resources, progress, only) as this:
             if fleet is None:
-                manifest = _in_process(this, begun)
+                manifest = _in_process(this, begun, halt)
             else:
-                manifest = _with_fleet(this, fleet, begun)
+                manifest = _with_fleet(this, fleet, begun, halt)
     except KeyboardInterrupt:
         raise InterruptedRunError("stopped", hint=kept(directory)) from None
     except (OutputError, QueueError) as error:
         error.hint = f"{error.hint}; {kept(directory)}"
         raise
-    progress.merged(manifest["totals"]["merges"])
     report(manifest, progress)
     return RunResult(directory.path, manifest)
 
@@ -151,6 +168,7 @@ def _report(
     if not resources.reports:
         return
     redis = fleet.url if fleet is not None and fleet.stays else None
+    progress.show(_REPORT)
     try:
         from bpefleet.producer.report_write import write_report  # noqa: PLC0415  slow to import
 
@@ -162,7 +180,7 @@ def _report(
         progress.warn(f"the run is done, and its report failed: {error}")
 
 
-def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
+def _with_fleet(this: Session, fleet: Fleet, begun: Stage, halt: Halt) -> dict[str, Any]:
     this.watch.start_counting(this.ledger)
     # Only now: RQ, redis and asyncio are slow to import, and meanwhile the workers start.
     from bpefleet.producer.board import mirror  # noqa: PLC0415
@@ -170,7 +188,7 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
 
     stages = {"plan": begun.took()}
     start = Stage()
-    with this.stop.on_signals():
+    with this.stop.on_signals(), halt.heeded_by(partial(_stop, this)):
         try:
             failed = count_there(this, fleet)
         finally:  # from here on nobody else posts, of an error's end neither
@@ -180,14 +198,19 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
     stages["count"] = start.took() | {"worker_seconds": this.ledger.totals.seconds}
     this.watch.start_merging(this.ledger)
     fleet.stop()
-    return fleet.trainer.train(_facts(this, stages, missing), this.watch)
+    try:
+        with halt.heeded_by(fleet.trainer.kill):
+            return fleet.trainer.train(_facts(this, stages, missing), this.watch)
+    except TrainerError:
+        halt.check()
+        raise
 
 
-def _in_process(this: Session, begun: Stage) -> dict[str, Any]:
+def _in_process(this: Session, begun: Stage, halt: Halt) -> dict[str, Any]:
     this.watch.start_counting(this.ledger)
     stages = {"plan": begun.took()}
     start = Stage()
-    with this.stop.on_signals():
+    with this.stop.on_signals(), halt.heeded_by(partial(_stop, this)):
         failed = count_here(this)
     missing = all_counted(this, failed)
     stages["count"] = start.took()
@@ -197,7 +220,20 @@ def _in_process(this: Session, begun: Stage) -> dict[str, Any]:
     this.watch.folded(len(counts))
     stages["fold"] = start.took()
     facts = _facts(this, stages, missing)
-    return train_tokenizer(this.directory, counts, this.ledger.totals, facts, this.watch.merged)
+
+    def merged(merges: int, tokens: Picked) -> None:
+        halt.check()
+        this.watch.merged(merges, tokens)
+
+    return train_tokenizer(
+        this.directory, counts, this.ledger.totals, facts, merged, this.watch.writing
+    )
+
+
+def _stop(this: Session, asked: int) -> None:
+    if asked > 1:
+        this.stop.now = True
+    this.stop.request()
 
 
 def _facts(this: Session, stages: dict[str, Any], missing: object) -> dict[str, Any]:

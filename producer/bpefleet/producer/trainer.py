@@ -31,6 +31,7 @@ def train_tokenizer(
     totals: Totals,
     facts: dict[str, Any],
     progress: Progress,
+    writing: Callable[[], object],
 ) -> dict[str, Any]:
     """Merge, and write the artifacts.
 
@@ -42,6 +43,7 @@ def train_tokenizer(
             before took, by name, under `missing` the chunks that are not in the counts.
         progress: Called about ten times a second, and in the end, with the number of merges made
             so far and examples of their tokens.
+        writing: Called once they are all made, before files are written.
 
     Returns:
         The manifest.
@@ -59,6 +61,7 @@ def train_tokenizer(
     made = len(tokenizer.merges)
     if made < options.merges and not options.allow_fewer_merges:
         raise _exhausted(made, options)
+    writing()
     manifest = facts | _manifest(directory.plan, totals, unique, made) | {"stages": stages}
     return write_artifacts(directory.path, tokenizer, options.roles, options.export, manifest)
 

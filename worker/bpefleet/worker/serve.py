@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bpefleet.shared.connect import check, demand_trust, is_local, redacted
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.lifeline import die_with
-from bpefleet.shared.logs import AUTO, configure
+from bpefleet.shared.logs import HUMAN, configure
 from bpefleet.shared.signing import read_key
 from bpefleet.worker.pool import WorkerPool
 
@@ -22,7 +22,7 @@ def serve(
     processes: int,
     *,
     level: int,
-    log_format: str = AUTO,
+    log_format: str = HUMAN,
     roots: Sequence[str] = (),
     key_file: Path | None = None,
     insecure: bool = False,
