@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextvars import copy_context
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bpefleet.producer.halt import Halt
 from bpefleet.producer.options import (
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["RunResult", "train", "train_async"]
 
 Source: TypeAlias = str | os.PathLike[str]
+
+_WAKE: Final = 0.2
+"""Seconds until a waiting loop looks up."""
 
 
 def train(
@@ -154,15 +157,16 @@ async def train_async(
 
     # No task: a loop that ends cancels every task, and this must be waited for.
     run_ = asyncio.get_running_loop().run_in_executor(None, copy_context().run, call)
-    try:
-        return await asyncio.shield(run_)
-    except asyncio.CancelledError as cancelled:
-        halt.ask()
-        while not run_.done():
-            try:
-                await asyncio.wait({run_})
-            except asyncio.CancelledError:
-                halt.ask()
-        if error := run_.exception():
-            cancelled.add_note(str(error))
-        raise
+    cancelled: asyncio.CancelledError | None = None
+    while not run_.done():
+        try:
+            # A notebook's interrupt is heeded when its loop wakes, which nothing else may do.
+            await asyncio.wait({run_}, timeout=_WAKE)
+        except asyncio.CancelledError as first:
+            halt.ask()
+            cancelled = cancelled or first
+    if cancelled is None:
+        return run_.result()
+    if error := run_.exception():
+        cancelled.add_note(str(error))
+    raise cancelled
