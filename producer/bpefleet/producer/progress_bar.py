@@ -7,7 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from bpefleet.producer.step import clock
+from bpefleet.shared.amounts import clock
 
 if TYPE_CHECKING:
     from bpefleet.producer.step import Step

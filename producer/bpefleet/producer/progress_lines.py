@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from bpefleet.producer.step import clock
+from bpefleet.shared.amounts import clock
+from bpefleet.shared.logs import pause
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bpefleet.producer.step import Step
-
-FIRST: Final = 10.0
-"""Seconds until the first line, and between two at the least."""
-_MOST: Final = 300.0
-_PART: Final = 1 / 6
-"""Of the time so far, until the next line."""
 
 
 class Lines:
@@ -31,7 +26,7 @@ class Lines:
         """
         self._say = say
         self._began = self._stage_began = time.monotonic() if began is None else began
-        self._next = self._began + FIRST
+        self._next = self._began + pause(0.0)
         self._said = False
 
     def draw(self, step: Step, now: float | None = None) -> None:
@@ -39,7 +34,7 @@ class Lines:
         now = time.monotonic() if now is None else now
         if now < self._next:
             return
-        self._next = now + min(_MOST, max(FIRST, _PART * (now - self._began)))
+        self._next = now + pause(now - self._began)
         self._said = True
         self._say(_line(step, now - self._stage_began), step)
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from bpefleet.shared.amounts import of, size
 from bpefleet.shared.status import COUNT, MERGE
 
 if TYPE_CHECKING:
     from bpefleet.shared.status import Snapshot
-
-_LONGEST: Final = 1e9
-"""Seconds that are shown at the most: 30 years."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,30 +53,3 @@ def step_of(now: Snapshot) -> Step:
     facts += [f"{len(now.running):,} running", f"{now.counted:,}/{now.chunks:,} chunks"]
     facts += [f"{now.retries:,} retries"] if now.retries else []
     return Step(COUNT, now.bytes_counted, now.bytes, tuple(facts), now.rate, now.eta, now.run)
-
-
-def size(count: float) -> str:
-    """A number of bytes in words, such as `1.2 MB`."""
-    scale, unit = _scale(count)
-    return f"{count / scale:,.0f} B" if scale == 1 else f"{count / scale:,.1f} {unit}"
-
-
-def of(done: int, total: int) -> str:
-    """A number of bytes out of others, such as `1.2/3.4 MB`."""
-    scale, unit = _scale(total)
-    digits = 0 if scale == 1 or total >= 100 * scale else 1
-    return f"{done / scale:,.{digits}f}/{total / scale:,.{digits}f} {unit}"
-
-
-def clock(seconds: float) -> str:
-    """Seconds as `0:01:05`."""
-    return str(timedelta(seconds=round(max(0.0, min(seconds, _LONGEST)))))
-
-
-def _scale(count: float) -> tuple[float, str]:
-    scale, name = 1.0, "B"
-    for unit in ("kB", "MB", "GB", "TB", "PB"):
-        if count < 1000 * scale:
-            break
-        scale, name = 1000 * scale, unit
-    return scale, name

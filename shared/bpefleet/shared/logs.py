@@ -30,6 +30,9 @@ on how far a run is: bytes or merges, of all, a second, and the seconds left."""
 
 HELP: Final = "Progress and warnings on stderr: for people, or a line of JSON each."
 
+_SHORTEST_PAUSE: Final = 10.0
+_LONGEST_PAUSE: Final = 300.0
+
 _HUMAN: Final = "%(asctime)s %(name)s: %(message)s"
 
 
@@ -69,6 +72,11 @@ class HumanFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The text."""
         return printable(super().format(record))
+
+
+def pause(elapsed: float) -> float:
+    """Seconds until the next line about what has gone on for `elapsed`: ten, and later more."""
+    return min(_LONGEST_PAUSE, max(_SHORTEST_PAUSE, elapsed / 6))
 
 
 def configure(level: int, form: str) -> None:
