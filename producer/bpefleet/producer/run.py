@@ -6,7 +6,7 @@ split → enqueue → (Redis) → count → publish → (Redis) → fold → mer
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,10 +56,16 @@ class RunResult:
     Attributes:
         directory: Where its files are.
         manifest: What was trained, on what, how long it took (see `artifacts`).
+        seconds: How long this process was at it.
+        report: The run's report; None if there is none.
+        report_seconds: How long that took.
     """
 
     directory: Path
     manifest: dict[str, Any]
+    seconds: float = 0.0
+    report: Path | None = None
+    report_seconds: float = 0.0
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
@@ -99,8 +105,8 @@ def run(request: Request) -> RunResult:
         except BaseException:  # whatever it is, the next try must not find the name taken
             directory.discard_if_untouched()
             raise
-        _report(result, resources, fleet, progress)
-        return result
+        result = _report(result, resources, fleet, progress)
+    return replace(result, seconds=begun.seconds)
 
 
 def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunResult:
@@ -125,8 +131,8 @@ def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunR
         if fleet is not None:
             fleet.announce(progress.tell)
         result = _complete(directory, resources, fleet, progress, begun, only)
-        _report(result, resources, fleet, progress)
-        return result
+        result = _report(result, resources, fleet, progress)
+    return replace(result, seconds=begun.seconds)
 
 
 def _fleet(
@@ -163,21 +169,24 @@ def _complete(
 
 def _report(
     result: RunResult, resources: Resources, fleet: Fleet | None, progress: Progress
-) -> None:
+) -> RunResult:
     """Write the run's report, if it is to have one; the run is done whether or not it gets it."""
     if not resources.reports:
-        return
+        return result
     redis = fleet.url if fleet is not None and fleet.stays else None
     progress.show(_REPORT)
+    start = Stage()
     try:
         from bpefleet.producer.report_write import write_report  # noqa: PLC0415  slow to import
 
-        write_report(result.directory, redis=redis, warn=progress.warn)
+        written = write_report(result.directory, redis=redis, warn=progress.warn)
     except KeyboardInterrupt:
         again = f"write it with: bpefleet report {result.directory}"
         raise InterruptedRunError("the run is done, and its report is not", hint=again) from None
     except BpefleetError as error:
         progress.warn(f"the run is done, and its report failed: {error}")
+        return result
+    return replace(result, report=written[-1], report_seconds=start.seconds)
 
 
 def _with_fleet(this: Session, fleet: Fleet, begun: Stage, halt: Halt) -> dict[str, Any]:
@@ -195,7 +204,10 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage, halt: Halt) -> dict[s
             if fleet.stays:
                 this.watch.mirror = mirror(fleet.url)
     missing = all_counted(this, failed)
-    stages["count"] = start.took() | {"worker_seconds": this.ledger.totals.seconds}
+    stages["count"] = start.took() | {
+        "worker_seconds": this.ledger.totals.seconds,
+        "worker_peak_rss": this.ledger.totals.peak_rss,
+    }
     this.watch.start_merging(this.ledger)
     fleet.stop()
     try:
@@ -238,4 +250,10 @@ def _stop(this: Session, asked: int) -> None:
 
 def _facts(this: Session, stages: dict[str, Any], missing: object) -> dict[str, Any]:
     engine = this.directory.plan.engine
-    return {"versions": versions(engine), "stages": stages, "missing": missing}
+    return {
+        "versions": versions(engine),
+        "stages": stages,
+        "missing": missing,
+        # For who is shown a summary. It is 10 to 20 ms, much of it tiktoken's import.
+        "taste": this.resources.progress,
+    }
