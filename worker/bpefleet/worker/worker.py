@@ -118,7 +118,11 @@ class FleetWorker(Worker):
         elif isinstance(job, FleetJob) and job.last_date is not None and job.last_date < now():
             self._drop(job, queue)
         else:
-            super().execute_job(job, queue)
+            self._desk.begin(place[0] if (place := keys.run_and_chunk(job.id)) else "")
+            try:
+                super().execute_job(job, queue)
+            finally:
+                self._desk.end()
 
     def _put_aside(self, job: FleetJob, queue: Queue, why: str) -> None:
         """Record that a job is refused, for those who look."""
@@ -142,16 +146,6 @@ class FleetWorker(Worker):
         """Fork the process that counts, with a log that is empty."""
         self._tail.begin()
         super().fork_work_horse(job, queue)
-
-    def execute_job(self, job: Job, queue: Queue) -> None:
-        """Have a job run, and tell the pool while it does."""
-        ours = isinstance(job, FleetJob) and not job.refused
-        place = keys.run_and_chunk(job.id) if ours else None
-        self._desk.begin(place[0] if place else "")
-        try:
-            super().execute_job(job, queue)
-        finally:
-            self._desk.end()
 
     def handle_job_success(self, job: Job, *args: Any, **options: Any) -> None:
         """Record a success, in the work-horse, and tell the pool."""
