@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bpefleet.producer import train
 from bpefleet.producer.pace import Pace
 from bpefleet.producer.progress_lines import Lines
 from bpefleet.producer.step import Step
+from bpefleet.producer.watch import Watch
 from bpefleet.shared.amounts import clock, of, several, size
 from bpefleet.shared.logs import pause
 from tests.command import BPEFLEET, bpefleet, start
@@ -208,3 +210,22 @@ def test_what_runs_is_seen_though_chunks_are_short(
     # The first is from before the workers had begun, and any may catch one between two chunks.
     later = list(seen.values())[1:]
     assert sum(later) > len(later)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_the_merge_stage_is_over_before_files_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    text, out = tmp_path / "text.txt", tmp_path / "run"
+    text.write_text("low lower lowest new newer newest " * 100)
+    there: list[bool] = []
+    writing = Watch.writing
+
+    def seen(watch: Watch) -> None:
+        there.append((out / "tokenizer.json").exists())
+        writing(watch)
+
+    monkeypatch.setattr(Watch, "writing", seen)
+    train(text, vocab_size=262, out=out, workers=workers)
+    # The trainer does not wait until it is heard.
+    assert there == [False] if workers == 0 else len(there) == 1
