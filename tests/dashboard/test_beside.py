@@ -114,7 +114,7 @@ def test_the_page_answers_while_the_run_goes_and_ends_with_it(texts: Path, tmp_p
         told = "".join(events.iter_text())  # until the run's end
     stdout, stderr = run.communicate(timeout=60)
     assert run.returncode == 0, stderr
-    assert "tokens of" in stdout
+    assert "tokens, learned from" in stdout
     assert '"stage":"count"' in told
     assert '"stage":"done"' in told
     assert told.endswith('"report":true}\n\n')

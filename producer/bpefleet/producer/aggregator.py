@@ -120,11 +120,11 @@ class Aggregator:
                         await asyncio.sleep(_BETWEEN_MS / 1000 if taken else 0.0)
                         await self._look_around()
                     if looks or glances:
-                        await self._show(now=looks)
+                        await self._show(looked=looks)
             with self._hiccups.bearing():
                 await self._folding.wait()
                 # The page keeps what this says of failures and timings: no more detail is posted.
-                await self._show(now=True)
+                await self._show(looked=True)
         except asyncio.CancelledError:
             await self._folding.leave()
             await self._withdraw()
@@ -218,9 +218,10 @@ class Aggregator:
             # What a dying worker had taken was put on the queue again, where nobody may take it.
             await self._withdraw()
 
-    async def _show(self, *, now: bool) -> None:
-        """Show how far counting is, if it is time for that, or `now`."""
-        now = now or self._watch.due
+    async def _show(self, *, looked: bool) -> None:
+        """Show how far counting is, if it is time for that, or somebody just looked around."""
+        if (now := looked or self._watch.due) and not looked:
+            await self._sweep.glance(self._folding.awaited)
         async with self._folding.still if now else nullcontext():
             view, snapshot, detail = await asyncio.to_thread(self._views, now)
         if view is not None:

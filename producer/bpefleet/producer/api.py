@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from contextvars import copy_context
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
+from bpefleet.producer.halt import Halt
 from bpefleet.producer.options import (
     DEFAULT_SPECIAL_TOKENS,
     Options,
@@ -13,6 +15,7 @@ from bpefleet.producer.options import (
     Resources,
 )
 from bpefleet.producer.run import RunResult, run
+from bpefleet.shared.errors import InterruptedRunError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["RunResult", "train", "train_async"]
 
 Source: TypeAlias = str | os.PathLike[str]
+
+_WAKE: Final = 0.2
+"""Seconds until a waiting loop looks up."""
 
 
 def train(
@@ -133,13 +139,37 @@ async def train_async(
     """`train` for use in an event loop; takes the same arguments.
 
     The run has a thread and a loop of its own, so that nothing it does blocks the caller's loop.
+
+    Cancelling is to the run what Ctrl-C is to the command: the running chunks are finished and
+    kept first, and a second time it ends at once; `resume` goes on with it.
+
+    Raises:
+        BpefleetError: As `train` does.
+        asyncio.CancelledError: It was cancelled, and has ended; a note says how to go on.
     """
     import asyncio  # noqa: PLC0415  slow to import, and `train` must not wait for it
 
-    return await asyncio.to_thread(
-        train,
-        sources,
-        vocab_size=vocab_size,
-        out=out,
-        **options,  # type: ignore[arg-type]
-    )
+    halt = Halt()
+
+    def call() -> RunResult:
+        try:
+            with halt.of_run():
+                return train(sources, vocab_size=vocab_size, out=out, **options)  # type: ignore[arg-type]
+        except KeyboardInterrupt:  # which no future of a loop may hold
+            raise InterruptedRunError("stopped", hint="start again") from None
+
+    # No task: a loop that ends cancels every task, and this must be waited for.
+    run_ = asyncio.get_running_loop().run_in_executor(None, copy_context().run, call)
+    cancelled: asyncio.CancelledError | None = None
+    while not run_.done():
+        try:
+            # A notebook's interrupt is heeded when its loop wakes, which nothing else may do.
+            await asyncio.wait({run_}, timeout=_WAKE)
+        except asyncio.CancelledError as first:
+            halt.ask()
+            cancelled = cancelled or first
+    if cancelled is None:
+        return run_.result()
+    if error := run_.exception():
+        cancelled.add_note(str(error))
+    raise cancelled

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -71,8 +69,8 @@ class Percent(click.ParamType[float]):
 
 def _log(_context: click.Context, _option: click.Parameter, form: str) -> None:
     # For people warnings go around the progress bar (see `progress`), by no handler.
-    if logs.is_json(form, sys.stderr):
-        logs.configure(logging.WARNING, form)
+    if form == logs.JSON:
+        logs.configure(logs.NOTICE, form)
 
 
 log_format_option = command.log_format_option(expose_value=False, callback=_log)

@@ -39,9 +39,10 @@ def count_here(session: Session) -> dict[int, Failed]:
     tail = Tail()
     try:
         while not session.stop.requested() and (taken := chunks.take(1, 0.0)):
+            session.watch.counting(session.ledger, chunks, now=session.watch.due)
             tail.begin()
             _count(session, chunks, taken[0], roots, tail)
-            session.watch.counting(session.ledger, chunks, now=session.watch.due)
+        session.watch.counting(session.ledger, chunks, now=True)
     finally:
         tail.close()
     return chunks.failed

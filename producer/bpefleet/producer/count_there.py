@@ -12,6 +12,7 @@ from redis.exceptions import OutOfMemoryError, RedisError
 from bpefleet.producer.abandoned import end_abandoned
 from bpefleet.producer.aggregator import Aggregator
 from bpefleet.producer.enqueue import Enqueuer
+from bpefleet.producer.loop import run_beside
 from bpefleet.producer.payloads import Payloads
 from bpefleet.shared.connect import connect, connect_async, redacted
 from bpefleet.shared.errors import QueueError
@@ -38,7 +39,7 @@ def count_there(session: Session, fleet: Fleet) -> dict[int, Failed]:
         OutputError: The ledger cannot be written.
     """
     try:
-        return asyncio.run(_count(session, fleet))
+        return run_beside(lambda: _count(session, fleet))
     except RedisError as error:
         raise QueueError(
             f"Redis at {redacted(fleet.url)} failed in the middle of the run: {error}",

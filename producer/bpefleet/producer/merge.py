@@ -58,6 +58,10 @@ class TrainerProcess:
                     pipe.close()
         self._process.wait(_PATIENCE)
 
+    def kill(self, _asked: int = 1) -> None:
+        """End it, whatever it is at: the counts are kept."""
+        self._process.kill()
+
     def train(self, facts: dict[str, Any], watch: Watch) -> dict[str, Any]:
         """Train on the run's counts.
 
@@ -86,6 +90,8 @@ class TrainerProcess:
                 watch.folded(answer["unique"])
             elif "merges" in answer:
                 watch.merged(answer["merges"], answer["tokens"])
+            elif "writing" in answer:
+                watch.writing()
             elif "error" in answer:
                 raise _error(*answer["error"])
             else:

@@ -60,6 +60,7 @@ def merge_again(path: Path, out: Path, options: dict[str, Any]) -> RunResult:
                 "stages": {"counts": start.took()},
                 "missing": missing,
                 "counts_of": source.plan.run,
+                "taste": True,
             }
             manifest = trainer.train(facts, watch)
             watch.close()
@@ -69,4 +70,4 @@ def merge_again(path: Path, out: Path, options: dict[str, Any]) -> RunResult:
         if isinstance(error, KeyboardInterrupt):
             raise InterruptedRunError("stopped", hint="start again") from None
         raise
-    return RunResult(out, manifest)
+    return RunResult(out, manifest, start.seconds)

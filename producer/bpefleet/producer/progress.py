@@ -1,31 +1,52 @@
-"""Progress on stderr: bytes counted, then merges made."""
+"""Progress on stderr: a bar where somebody looks, lines where a log is kept."""
 
 from __future__ import annotations
 
 import logging
 import sys
-from typing import Any, Self
+import threading
+from typing import TYPE_CHECKING, Final, Self
 
-from tqdm import tqdm
-
-from bpefleet.shared.logs import structured
+from bpefleet.producer.progress_bar import Bar, in_notebook
+from bpefleet.producer.progress_lines import Lines
+from bpefleet.shared.logs import NOTICE, structured
 from bpefleet.shared.text import printable
+
+if TYPE_CHECKING:
+    from bpefleet.producer.step import Step
 
 logger = logging.getLogger("bpefleet")
 
+_EVERY: Final = 0.25
+"""Seconds between two looks of the bar."""
+
 
 class Progress:
-    """Shows how far a run is; silent but for warnings unless `show`."""
+    """Shows how far a run is; silent but for warnings unless `show`.
+
+    A thread of its own draws, so that the time goes on while a chunk is counted, and that whoever
+    reads stderr slowly keeps nobody from work.
+    """
 
     def __init__(self, *, show: bool) -> None:
-        self._show = show
-        self._bar: tqdm[None] | None = None
+        self._show = show and sys.stderr is not None
+        self._step: Step | None = None
+        self._bar: Bar | None = None
+        self._lines: Lines | None = None
+        self._still = threading.RLock()
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
+        if self._show and (structured() or not (sys.stderr.isatty() or in_notebook())):
+            self._lines = Lines(self._log)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._close()
+        self._over.set()
+        self._leave()
+        if self._thread is not None:
+            self._thread.join()
 
     def warn(self, text: str, **about: str | int) -> None:
         """Tell the person that something is not as they may think; `about`: see `logs.FIELDS`."""
@@ -35,37 +56,50 @@ class Progress:
         """Tell the person what there is to know, for instance an address."""
         self._say("", text, {})
 
-    def start_counting(self, total_bytes: int, done: int) -> None:
-        """Begin the count stage: bytes in all, and those that a run before has counted."""
-        self._open(total=total_bytes, initial=done, desc="count", unit="B", unit_scale=True)
+    def show(self, step: Step) -> None:
+        """Show how far a stage is; another stage than before ends that one."""
+        if not self._show:
+            return
+        with self._still:
+            if self._step is not None and self._step.stage != step.stage:
+                self._leave()
+            self._step = step
+            if self._lines is None and self._bar is None:
+                self._bar = Bar(step)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._draw, name="progress", daemon=True)
+            self._thread.start()
 
-    def counted(self, bytes_done: int, facts: str) -> None:
-        """Show bytes counted so far, and facts such as chunks by state."""
-        if self._bar is not None:
-            self._bar.set_postfix_str(facts, refresh=False)
-            self._bar.update(bytes_done - self._bar.n)
+    def _draw(self) -> None:
+        while not self._over.wait(_EVERY):
+            with self._still:
+                if self._step is not None and (display := self._lines or self._bar) is not None:
+                    display.draw(self._step)
 
-    def start_merging(self, merges: int) -> None:
-        """Begin the merge stage."""
-        self._open(total=merges, desc="merge", unit=" merges", unit_scale=False)
-
-    def merged(self, merges: int) -> None:
-        """Show merges made so far."""
-        if self._bar is not None:
-            self._bar.update(merges - self._bar.n)
+    def _leave(self) -> None:
+        with self._still:
+            if self._step is not None and (display := self._lines or self._bar) is not None:
+                display.close(self._step)
+            self._step = self._bar = None
 
     def _say(self, mark: str, text: str, about: dict[str, str | int]) -> None:
-        if self._show and not structured():
-            tqdm.write(f"{mark}{printable(text)}", file=sys.stderr)
-        else:
+        if not self._show or structured():
             logger.warning("%s", text, extra=about)
+            return
+        with self._still:
+            if self._bar is not None:
+                self._bar.say(f"{mark}{printable(text)}")
+            else:
+                _print(f"{mark}{text}")
 
-    def _open(self, **options: Any) -> None:
-        self._close()
-        if self._show and not structured():  # a bar would tear the lines apart
-            self._bar = tqdm(file=sys.stderr, dynamic_ncols=True, mininterval=0.2, **options)
+    def _log(self, text: str, step: Step) -> None:
+        if structured():
+            about = {"run": step.run, "stage": step.stage, "done": step.done, "total": step.total}
+            eta = None if step.eta is None else round(step.eta, 1)
+            logger.log(NOTICE, "%s", text, extra={**about, "rate": round(step.rate, 1), "eta": eta})
+        else:
+            _print(text)
 
-    def _close(self) -> None:
-        if self._bar is not None:
-            self._bar.close()
-            self._bar = None
+
+def _print(text: str) -> None:
+    print(printable(text), file=sys.stderr, flush=True)  # noqa: T201  for people

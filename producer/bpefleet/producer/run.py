@@ -6,14 +6,15 @@ split → enqueue → (Redis) → count → publish → (Redis) → fold → mer
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bpefleet.producer.count_here import count_here
 from bpefleet.producer.directory import RunDirectory, check_free
 from bpefleet.producer.fleet import Fleet
+from bpefleet.producer.halt import Halt
 from bpefleet.producer.missing import all_counted
 from bpefleet.producer.options import least_chunk_size
 from bpefleet.producer.plan import Plan
@@ -23,18 +24,29 @@ from bpefleet.producer.session import Session, session
 from bpefleet.producer.sources import find_files
 from bpefleet.producer.split import demand_few, even_chunk_size, split
 from bpefleet.producer.stages import Stage
+from bpefleet.producer.step import Step
 from bpefleet.producer.trainer import train_tokenizer
 from bpefleet.producer.versions import versions
 from bpefleet.shared.boundaries import boundaries
-from bpefleet.shared.errors import BpefleetError, InterruptedRunError, OutputError, QueueError
+from bpefleet.shared.errors import (
+    BpefleetError,
+    InterruptedRunError,
+    OutputError,
+    QueueError,
+    TrainerError,
+)
 from bpefleet.shared.patterns import resolve
 from bpefleet.shared.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from bpefleet.producer.examples import Picked
     from bpefleet.producer.options import Request, Resources
     from bpefleet.producer.sources import SourceFile
+
+_PLAN = Step("plan", facts=("looking at the sources",))
+_REPORT = Step("write", facts=("the report",))
 
 
 @dataclass(frozen=True)
@@ -44,10 +56,16 @@ class RunResult:
     Attributes:
         directory: Where its files are.
         manifest: What was trained, on what, how long it took (see `artifacts`).
+        seconds: How long this process was at it.
+        report: The run's report; None if there is none.
+        report_seconds: How long that took.
     """
 
     directory: Path
     manifest: dict[str, Any]
+    seconds: float = 0.0
+    report: Path | None = None
+    report_seconds: float = 0.0
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
@@ -63,10 +81,12 @@ def run(request: Request) -> RunResult:
     """
     options, resources = request.checked().options, request.resources
     check_free(request.out)
-    begun = Stage()
+    begun, halt = Stage(), Halt.current()
     with Progress(show=resources.progress) as progress, ExitStack() as stack:
+        progress.show(_PLAN)
         insist = request.format == "text"
         files = find_files(request.sources, progress.warn, out=request.out, insist=insist)
+        halt.check()
         total = sum(file.size for file in files)
         if resources.chunk_size is not None:
             demand_few(total, resources.chunk_size)
@@ -76,17 +96,20 @@ def run(request: Request) -> RunResult:
         size = resources.chunk_size_for(options.pattern)
         least = least_chunk_size(options.pattern)
         size = even_chunk_size(total, size, fleet.size if fleet else 1, least=least)
-        chunks = list(split(files, cutter, size, progress.warn))
+        chunks = []
+        for chunk in split(files, cutter, size, progress.warn):
+            halt.check()
+            chunks.append(chunk)
         if fleet is not None:
             fleet.announce(progress.tell)
         directory = RunDirectory.create(request.out, Plan.make(options, files, chunks))
         try:
             result = _complete(directory, resources, fleet, progress, begun)
-        except BpefleetError:
+        except BaseException:  # whatever it is, the next try must not find the name taken
             directory.discard_if_untouched()
             raise
-        _report(result, resources, fleet, progress)
-        return result
+        result = _report(result, resources, fleet, progress)
+    return replace(result, seconds=begun.seconds)
 
 
 def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunResult:
@@ -111,8 +134,8 @@ def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunR
         if fleet is not None:
             fleet.announce(progress.tell)
         result = _complete(directory, resources, fleet, progress, begun, only)
-        _report(result, resources, fleet, progress)
-        return result
+        result = _report(result, resources, fleet, progress)
+    return replace(result, seconds=begun.seconds)
 
 
 def _fleet(
@@ -131,41 +154,45 @@ def _complete(
     begun: Stage,
     only: Collection[int] = (),
 ) -> RunResult:
+    halt = Halt.current()
     try:
         with session(directory, resources, progress, only) as this:
             if fleet is None:
-                manifest = _in_process(this, begun)
+                manifest = _in_process(this, begun, halt)
             else:
-                manifest = _with_fleet(this, fleet, begun)
+                manifest = _with_fleet(this, fleet, begun, halt)
     except KeyboardInterrupt:
         raise InterruptedRunError("stopped", hint=kept(directory)) from None
     except (OutputError, QueueError) as error:
         error.hint = f"{error.hint}; {kept(directory)}"
         raise
-    progress.merged(manifest["totals"]["merges"])
     report(manifest, progress)
     return RunResult(directory.path, manifest)
 
 
 def _report(
     result: RunResult, resources: Resources, fleet: Fleet | None, progress: Progress
-) -> None:
+) -> RunResult:
     """Write the run's report, if it is to have one; the run is done whether or not it gets it."""
     if not resources.reports:
-        return
+        return result
     redis = fleet.url if fleet is not None and fleet.stays else None
+    progress.show(_REPORT)
+    start = Stage()
     try:
         from bpefleet.producer.report_write import write_report  # noqa: PLC0415  slow to import
 
-        write_report(result.directory, redis=redis, warn=progress.warn)
+        written = write_report(result.directory, redis=redis, warn=progress.warn)
     except KeyboardInterrupt:
         again = f"write it with: bpefleet report {result.directory}"
         raise InterruptedRunError("the run is done, and its report is not", hint=again) from None
     except BpefleetError as error:
         progress.warn(f"the run is done, and its report failed: {error}")
+        return result
+    return replace(result, report=written[-1], report_seconds=start.seconds)
 
 
-def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
+def _with_fleet(this: Session, fleet: Fleet, begun: Stage, halt: Halt) -> dict[str, Any]:
     this.watch.start_counting(this.ledger)
     # Only now: RQ, redis and asyncio are slow to import, and meanwhile the workers start.
     from bpefleet.producer.board import mirror  # noqa: PLC0415
@@ -173,24 +200,32 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
 
     stages = {"plan": begun.took()}
     start = Stage()
-    with this.stop.on_signals():
+    with this.stop.on_signals(), halt.heeded_by(partial(_stop, this)):
         try:
             failed = count_there(this, fleet)
         finally:  # from here on nobody else posts, of an error's end neither
             if fleet.stays:
                 this.watch.mirror = mirror(fleet.url)
     missing = all_counted(this, failed)
-    stages["count"] = start.took() | {"worker_seconds": this.ledger.totals.seconds}
+    stages["count"] = start.took() | {
+        "worker_seconds": this.ledger.totals.seconds,
+        "worker_peak_rss": this.ledger.totals.peak_rss,
+    }
     this.watch.start_merging(this.ledger)
     fleet.stop()
-    return fleet.trainer.train(_facts(this, stages, missing), this.watch)
+    try:
+        with halt.heeded_by(fleet.trainer.kill):
+            return fleet.trainer.train(_facts(this, stages, missing), this.watch)
+    except TrainerError:
+        halt.check()
+        raise
 
 
-def _in_process(this: Session, begun: Stage) -> dict[str, Any]:
+def _in_process(this: Session, begun: Stage, halt: Halt) -> dict[str, Any]:
     this.watch.start_counting(this.ledger)
     stages = {"plan": begun.took()}
     start = Stage()
-    with this.stop.on_signals():
+    with this.stop.on_signals(), halt.heeded_by(partial(_stop, this)):
         failed = count_here(this)
     missing = all_counted(this, failed)
     stages["count"] = start.took()
@@ -200,9 +235,28 @@ def _in_process(this: Session, begun: Stage) -> dict[str, Any]:
     this.watch.folded(len(counts))
     stages["fold"] = start.took()
     facts = _facts(this, stages, missing)
-    return train_tokenizer(this.directory, counts, this.ledger.totals, facts, this.watch.merged)
+
+    def merged(merges: int, tokens: Picked) -> None:
+        halt.check()
+        this.watch.merged(merges, tokens)
+
+    return train_tokenizer(
+        this.directory, counts, this.ledger.totals, facts, merged, this.watch.writing
+    )
+
+
+def _stop(this: Session, asked: int) -> None:
+    if asked > 1:
+        this.stop.now = True
+    this.stop.request()
 
 
 def _facts(this: Session, stages: dict[str, Any], missing: object) -> dict[str, Any]:
     engine = this.directory.plan.engine
-    return {"versions": versions(engine), "stages": stages, "missing": missing}
+    return {
+        "versions": versions(engine),
+        "stages": stages,
+        "missing": missing,
+        # For who is shown a summary. It is 10 to 20 ms, much of it tiktoken's import.
+        "taste": this.resources.progress,
+    }

@@ -13,10 +13,15 @@ class Stage:
     def __init__(self) -> None:
         self._wall, self._cpu = time.perf_counter(), time.process_time()
 
+    @property
+    def seconds(self) -> float:
+        """Seconds so far."""
+        return time.perf_counter() - self._wall
+
     def took(self) -> dict[str, float | int]:
         """Seconds so far, CPU seconds of this process's threads, and its peak memory in bytes."""
         return {
-            "seconds": round(time.perf_counter() - self._wall, 6),
+            "seconds": round(self.seconds, 6),
             "cpu_seconds": round(time.process_time() - self._cpu, 6),
             "peak_rss": peak_rss(),
         }

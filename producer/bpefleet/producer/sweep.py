@@ -19,7 +19,7 @@ from bpefleet.shared.keys import QUEUE, STAGE_FIELD, events_key, job_id
 from bpefleet.shared.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from redis.asyncio import Redis
 
@@ -35,6 +35,9 @@ _PATIENCE: Final = 0.5
 """Seconds that a sweep waits for a quiet moment."""
 _SLICE: Final = 10_000
 """Entries of the queue that are read at once."""
+_GLANCED: Final = 1000
+"""Chunks that a glance looks at, at the most."""
+_STARTED: Final = b"started"
 _ENDED: Final = (b"finished", b"failed", b"stopped", b"canceled")
 _FIELDS: Final = ["status", "worker_name", STAGE_FIELD]
 
@@ -122,6 +125,20 @@ class Sweep:
         self._next = end + max(SWEEP_SECONDS, _SHARE * (end - start))
         return found
 
+    async def glance(self, queued: Iterable[int]) -> None:
+        """See between two sweeps which chunks a worker is at: for people, and nothing follows."""
+        if len(chunks := sorted(queued)) > _GLANCED:
+            return
+        found = await self._jobs(chunks)
+        started = {
+            chunk: tuple(fields[1:])
+            for chunk, fields in zip(chunks, found, strict=True)
+            if fields and fields[0] == _STARTED
+        }
+        if {_text(worker) for worker, _ in started.values()} - {seen.name for seen in self.seen}:
+            self.seen = await seen_workers(self._redis)
+        self._note(started)
+
     def sum_up(self) -> None:
         """Say how many strangers there were, if that was not said of each."""
         self._odd.sum_up()
@@ -137,21 +154,15 @@ class Sweep:
 
     async def _compare(self, chunks: list[int], events: Events) -> Found:
         found = Found()
-        self.running = {}
-        views = {seen.name: seen for seen in self.seen}
+        started = {}
         ended: dict[int, bool] = {}
         misplaced: set[int] = set()
         for chunk, place, fields in await self._states(chunks):
             status, worker, stage = fields
             if status is None or status in _ENDED:
                 ended[chunk] = status is not None
-            elif status == b"started":
-                name = printable((worker or b"").decode("utf-8", "replace"))
-                self.running[chunk] = name
-                if view := views.get(name):
-                    view.chunk = chunk
-                    view.doing = printable((stage or b"").decode("utf-8", "replace"))
-                    view.since = self._since.setdefault(chunk, time.time())
+            elif status == _STARTED:
+                started[chunk] = worker, stage
             elif status == b"queued" and not place:
                 misplaced.add(chunk)
         for chunk in await self._silent(ended, events):
@@ -159,8 +170,19 @@ class Sweep:
         # Another producer's upkeep may have moved it from one list to the other meanwhile.
         found.forgotten += sorted(misplaced & self._misplaced)
         self._misplaced = misplaced
-        self._since = {chunk: self._since.get(chunk, time.time()) for chunk in self.running}
+        self._note(started)
         return found
+
+    def _note(self, started: Mapping[int, tuple[bytes | None, ...]]) -> None:
+        """Note who is at which chunk: its worker, and what it does with it."""
+        self.running = {chunk: _text(worker) for chunk, (worker, _) in started.items()}
+        self._since = {chunk: self._since.get(chunk, time.time()) for chunk in started}
+        views = {seen.name: seen for seen in self.seen}
+        for seen in self.seen:
+            seen.chunk, seen.doing, seen.since = None, "", 0.0
+        for chunk, (worker, stage) in started.items():
+            if view := views.get(_text(worker)):
+                view.chunk, view.doing, view.since = chunk, _text(stage), self._since[chunk]
 
     async def _silent(self, ended: Iterable[int], events: Events) -> list[int]:
         """Of the chunks whose job ended, those whose event is not in what is still to be read."""
@@ -180,20 +202,24 @@ class Sweep:
         order in which a job goes, lest one is missed on its way: the queue, the list between, its
         own hash.
         """
-        run = self._plan.run
-        names = {chunk: job_id(run, chunk).encode() for chunk in chunks}
+        names = {chunk: job_id(self._plan.run, chunk).encode() for chunk in chunks}
         waiting = await self._listed(f"rq:queue:{QUEUE}")
         taken = await self._listed(f"rq:queue:{QUEUE}:intermediate")
         others = [chunk for chunk in chunks if names[chunk] not in waiting]
-        found = await answers_async(
-            self._redis,
-            others,
-            lambda pipeline, chunk: pipeline.hmget(f"rq:job:{job_id(run, chunk)}", _FIELDS),
-        )
+        found = await self._jobs(others)
         return [
             (chunk, names[chunk] in taken, fields or [None] * len(_FIELDS))
             for chunk, fields in zip(others, found, strict=True)
         ]
+
+    async def _jobs(self, chunks: list[int]) -> list[Any]:
+        """Of each chunk's job its status, worker and stage."""
+        run = self._plan.run
+        return await answers_async(
+            self._redis,
+            chunks,
+            lambda pipeline, chunk: pipeline.hmget(f"rq:job:{job_id(run, chunk)}", _FIELDS),
+        )
 
     async def _listed(self, key: str) -> set[bytes]:
         """What is on a list of RQ's.
@@ -209,3 +235,7 @@ class Sweep:
             if len(part) < _SLICE:
                 return found
             end -= _SLICE
+
+
+def _text(field: bytes | None) -> str:
+    return printable((field or b"").decode("utf-8", "replace"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from bpefleet.kernel import CountOverflow, MergeTooLarge, merge
 from bpefleet.producer.artifacts import write_artifacts
@@ -25,12 +25,17 @@ if TYPE_CHECKING:
     Progress = Callable[[int, Picked], object]
 
 
+_SHOWN: Final = 4096
+"""Bytes of the longest token that the manifest spells."""
+
+
 def train_tokenizer(
     directory: RunDirectory,
     counts: FoldedCounts,
     totals: Totals,
     facts: dict[str, Any],
     progress: Progress,
+    writing: Callable[[], object],
 ) -> dict[str, Any]:
     """Merge, and write the artifacts.
 
@@ -39,9 +44,11 @@ def train_tokenizer(
         counts: Its pre-tokens' counts; emptied.
         totals: Their sums.
         facts: For the manifest: under `versions` what `versions` tells, under `stages` what those
-            before took, by name, under `missing` the chunks that are not in the counts.
+            before took, by name, under `missing` the chunks that are not in the counts; under
+            `taste` whether to measure the tokenizer on a small sample.
         progress: Called about ten times a second, and in the end, with the number of merges made
             so far and examples of their tokens.
+        writing: Called once they are all made, before files are written.
 
     Returns:
         The manifest.
@@ -59,7 +66,14 @@ def train_tokenizer(
     made = len(tokenizer.merges)
     if made < options.merges and not options.allow_fewer_merges:
         raise _exhausted(made, options)
+    writing()
+    facts, sample = dict(facts), None
+    if facts.pop("taste", False):
+        from bpefleet.producer.taste import taste  # noqa: PLC0415  nobody else needs it
+
+        sample = taste(tokenizer, directory.plan.files)
     manifest = facts | _manifest(directory.plan, totals, unique, made) | {"stages": stages}
+    manifest |= {"longest_token": _longest(tokenizer), "sample": sample}
     return write_artifacts(directory.path, tokenizer, options.roles, options.export, manifest)
 
 
@@ -90,6 +104,11 @@ def _merge(counts: FoldedCounts, options: Options, progress: Progress) -> Tokeni
     extend(merges[len(pairs) :])
     special = {token: len(tokens) + i for i, token in enumerate(options.special_tokens)}
     return Tokenizer(dict(enumerate(tokens)), pairs, special, options.pattern)
+
+
+def _longest(tokenizer: Tokenizer) -> dict[str, Any]:
+    token = max(tokenizer.ranks, key=len)
+    return {"bytes": len(token), "text": token[:_SHOWN].decode(errors="replace")}
 
 
 def _exhausted(made: int, options: Options) -> ExhaustedError:

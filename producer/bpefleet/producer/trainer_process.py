@@ -4,7 +4,8 @@ A process of its own, so that running out of memory here costs the producer noth
 before there is anything in DIR, imports what it needs, and waits on stdin for one line of JSON:
 what the manifest is to say of the stages so far. It answers on stdout with a line of JSON for each
 step: `{"unique": n}` when the counts are folded, `{"merges": n, "tokens": {...}}` again and again,
-and at the end `{"manifest": {...}}` or `{"error": [class, message, hint]}`.
+`{"writing": true}` when they are made, and at the end `{"manifest": {...}}` or
+`{"error": [class, message, hint]}`.
 End of stdin before the line means that the producer is gone: it stops.
 """
 
@@ -50,6 +51,7 @@ def main() -> None:
             ledger.totals,
             facts,
             lambda merges, tokens: answer(merges=merges, tokens=tokens),
+            lambda: answer(writing=True),
         )
     except BpefleetError as error:
         answer(error=[type(error).__name__, error.message, error.hint])

@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from bpefleet.producer.chunk_times import HERE
 from bpefleet.producer.examples import examples
 from bpefleet.producer.files import create
+from bpefleet.producer.pace import Pace
 from bpefleet.producer.snapshot import at_rest
+from bpefleet.producer.step import Step, step_of
 from bpefleet.shared.status import COUNT, MERGE, Failure, Merging, Running, Snapshot
 
 if TYPE_CHECKING:
@@ -36,6 +39,8 @@ _EVERY: Final = 1.0
 _RATE_OVER: Final = 30.0
 _MERGES_OVER: Final = 5.0
 """Seconds over which the rates of counting and of merging are taken."""
+
+_WRITE: Final = Step("write", facts=("the tokenizer's files",))
 
 _FAILURES_SHOWN: Final = 1000
 
@@ -55,7 +60,7 @@ class Watch:
         self._progress = progress
         self._path = directory.path / SNAPSHOT
         self._next = 0.0
-        self._samples: deque[tuple[float, int]] = deque()
+        self._pace = Pace(_RATE_OVER)
         self._unsaid: deque[tuple[str, dict[str, str | int]]] = deque()
         self._now = replace(
             at_rest(directory, time.time()),
@@ -78,7 +83,8 @@ class Watch:
 
     def start_counting(self, ledger: Ledger) -> None:
         """The count stage begins, with what is in the ledger already."""
-        self._progress.start_counting(self._now.bytes, ledger.totals.bytes_read)
+        self._pace.see(ledger.totals.bytes_read)
+        self._show_counted(ledger)
 
     @property
     def due(self) -> bool:
@@ -88,21 +94,21 @@ class Watch:
     def counting(
         self, ledger: Ledger, chunks: Chunks, sweep: Sweep | None = None, *, now: bool
     ) -> Snapshot | None:
-        """Show how far counting is; the new snapshot, if there is to be one `now`."""
+        """Show how far counting is; the new snapshot, if there is to be one `now`.
+
+        Without a sweep, what is queued is counted here.
+        """
         self._say()
-        # The sweep was a while ago: some of what ran then is folded by now.
-        running = {c: w for c, w in sweep.running.items() if c in chunks.queued} if sweep else {}
-        self._progress.counted(
-            ledger.totals.bytes_read,
-            f"{len(ledger.chunks):,}/{self._now.chunks:,} chunks, {len(running)} running, "
-            f"{len(chunks.failed)} failed, about {ledger.unique:,} unique",
-        )
-        if not now:
-            return None
         counted = ledger.totals.bytes_read
-        rate = self._rate(counted, _RATE_OVER)
+        self._pace.see(counted)
+        if not now:
+            self._show_counted(ledger)
+            return None
+        # The sweep was a while ago: some of what ran then is folded by now.
+        seen = sweep.running if sweep else dict.fromkeys(chunks.queued, HERE)
+        running = {chunk: worker for chunk, worker in seen.items() if chunk in chunks.queued}
         describe = self._directory.plan.describe
-        return self._show(
+        snapshot = self._show(
             replace(
                 self._now,
                 counted=len(ledger.chunks),
@@ -115,13 +121,15 @@ class Watch:
                 unique=ledger.unique,
                 retries=chunks.retries,
                 workers=sweep.workers if sweep else 1,
-                rate=rate,
-                eta=(self._now.bytes - counted) / rate if rate else None,
+                rate=self._pace.rate(),
+                eta=self._pace.left(self._now.bytes),
                 holding=self.holding,
                 redis_memory=sweep.redis_memory if sweep else 0,
                 unfolded=sweep.unfolded if sweep else 0,
             )
         )
+        self._progress.show(step_of(snapshot))
+        return snapshot
 
     def held(self, chunks: Chunks) -> None:
         """The run waits for failed chunks to be retried."""
@@ -136,10 +144,9 @@ class Watch:
     def start_merging(self, ledger: Ledger) -> None:
         """The merge stage begins."""
         self._say()
-        self._progress.start_merging(self._now.merges)
-        self._samples.clear()
-        self._rate(0, _MERGES_OVER)
-        self._show(
+        self._pace = Pace(_MERGES_OVER)
+        self._pace.see(0)
+        snapshot = self._show(
             replace(
                 self._now,
                 stage=MERGE,
@@ -157,6 +164,7 @@ class Watch:
                 merging=Merging(0.0, None),
             )
         )
+        self._progress.show(step_of(snapshot))
 
     def folded(self, unique: int) -> None:
         """Show how many different pre-tokens there are in all."""
@@ -164,11 +172,17 @@ class Watch:
 
     def merged(self, merges: int, tokens: Picked) -> None:
         """Show merges made so far, and examples of their tokens."""
-        self._progress.merged(merges)
-        merging = Merging(self._rate(merges, _MERGES_OVER), examples(tokens))
-        self._now = replace(self._now, merges_made=merges, merging=merging)
+        self._pace.see(merges)
+        merging = Merging(self._pace.rate(), examples(tokens))
+        eta = self._pace.left(self._now.merges)
+        self._now = replace(self._now, merges_made=merges, merging=merging, eta=eta)
+        self._progress.show(step_of(self._now))
         if self.due:
             self._show(self._now)
+
+    def writing(self) -> None:
+        """All merges are made, and the artifacts are being written."""
+        self._progress.show(_WRITE)
 
     def close(self) -> None:
         """Leave no snapshot behind: from now on the directory tells."""
@@ -178,19 +192,16 @@ class Watch:
             rest = at_rest(self._directory, time.time())
             self.mirror(replace(rest, merging=self._now.merging))
 
+    def _show_counted(self, ledger: Ledger) -> None:
+        newer = replace(
+            self._now, counted=len(ledger.chunks), bytes_counted=ledger.totals.bytes_read
+        )
+        self._progress.show(step_of(newer))
+
     def _say(self) -> None:
         while self._unsaid:
             text, about = self._unsaid.popleft()
             self._progress.warn(text, run=self._now.run, **about)
-
-    def _rate(self, done: int, over: float) -> float:
-        """What is done a second, over so many last seconds."""
-        now = time.monotonic()
-        self._samples.append((now, done))
-        while now - self._samples[0][0] > over:
-            self._samples.popleft()
-        since, before = self._samples[0]
-        return (done - before) / (now - since) if now > since else 0.0
 
     def _failures(self, chunks: Chunks) -> list[Failure]:
         describe = self._directory.plan.describe

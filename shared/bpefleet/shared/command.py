@@ -92,7 +92,7 @@ def log_format_option(**more: Any) -> Callable[..., Any]:
     return click.option(
         "--log-format",
         type=click.Choice(logs.FORMATS),
-        default=logs.AUTO,
+        default=logs.HUMAN,
         show_default=True,
         help=logs.HELP,
         **more,

@@ -76,6 +76,11 @@ class FleetJob(Job):
     _end: Counted
 
     @property
+    def bytes_read(self) -> int:
+        """Bytes of text that it counted, once it has."""
+        return self._end.bytes_read
+
+    @property
     def attempt(self) -> str:
         """What tells attempts at a chunk apart: when the job was queued, to the microsecond.
 

@@ -1,4 +1,4 @@
-"""Logs on stderr: for people on a terminal, else one line of JSON a record.
+"""Logs on stderr: for people, or where that is asked for one line of JSON a record.
 
 Records carry what they are about as `extra`: `logger.warning("…", extra={"chunk": 3})`. `FIELDS`
 names what is known; a line holds those that its record has.
@@ -8,24 +8,30 @@ from __future__ import annotations
 
 import json
 import logging
-import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bpefleet.shared.text import printable
 
-if TYPE_CHECKING:
-    from typing import TextIO
-
-AUTO: Final = "auto"
 HUMAN: Final = "human"
 JSON: Final = "json"
-FORMATS: Final = (AUTO, HUMAN, JSON)
+FORMATS: Final = (HUMAN, JSON)
 
-FIELDS: Final = ("run", "chunk", "attempt", "worker")
-"""What a record can be about; `attempt` counts from 1, and only the producer knows it."""
+NOTICE: Final = 25
+"""The level of what people want to know unasked, though nothing is amiss: how far a run is, what
+workers serve. Below it is what `--verbose` shows, RQ's word on each job among others."""
+logging.addLevelName(NOTICE, "NOTICE")
 
-HELP: Final = "Warnings on stderr: for people, or a line of JSON each; auto: JSON off a terminal."
+FIELDS: Final = (
+    "run", "chunk", "attempt", "worker", "stage", "done", "total", "rate", "eta",
+)  # fmt: skip
+"""What a record can be about. `attempt` counts from 1, and only the producer knows it; from `stage`
+on how far a run is: bytes or merges, of all, a second, and the seconds left."""
+
+HELP: Final = "Progress and warnings on stderr: for people, or a line of JSON each."
+
+_SHORTEST_PAUSE: Final = 10.0
+_LONGEST_PAUSE: Final = 300.0
 
 _HUMAN: Final = "%(asctime)s %(name)s: %(message)s"
 
@@ -68,9 +74,9 @@ class HumanFormatter(logging.Formatter):
         return printable(super().format(record))
 
 
-def is_json(form: str, stream: TextIO) -> bool:
-    """Whether a format, one of `FORMATS`, means JSON on a stream."""
-    return form == JSON or (form == AUTO and not stream.isatty())
+def pause(elapsed: float) -> float:
+    """Seconds until the next line about what has gone on for `elapsed`: ten, and later more."""
+    return min(_LONGEST_PAUSE, max(_SHORTEST_PAUSE, elapsed / 6))
 
 
 def configure(level: int, form: str) -> None:
@@ -82,7 +88,7 @@ def configure(level: int, form: str) -> None:
     """
     handler = logging.StreamHandler()
     handler.setLevel(level)  # a logger may say more, to another handler
-    handler.setFormatter(JsonFormatter() if is_json(form, sys.stderr) else HumanFormatter())
+    handler.setFormatter(JsonFormatter() if form == JSON else HumanFormatter())
     logging.basicConfig(level=level, handlers=[handler], force=True)
     logging.getLogger("bpefleet").setLevel(level)
 

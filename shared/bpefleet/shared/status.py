@@ -115,7 +115,7 @@ class Snapshot(Message):
         retries: Attempts that were followed by another, in this session.
         workers: Workers that serve the queue.
         rate: Bytes counted per second, over the last half minute or less.
-        eta: Seconds until all is counted at that rate; None if there is no telling.
+        eta: Seconds until all is counted, or merged, at that rate; None if there is no telling.
         merges: Merges to be made.
         merges_made: Merges made.
         holding: Whether the run waits for failed chunks to be retried.

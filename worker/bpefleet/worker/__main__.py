@@ -16,6 +16,7 @@ from bpefleet.shared.command import (
     parent_option,
     redis_option,
 )
+from bpefleet.shared.logs import NOTICE
 from bpefleet.shared.machine import cores
 from bpefleet.shared.startup import collect_rarely
 
@@ -67,7 +68,7 @@ from bpefleet.shared.startup import collect_rarely
 @parent_option()
 def main(*, url: str, verbose: bool, quiet: bool, **options: Any) -> None:
     """Parse the options and serve."""
-    level = logging.INFO if verbose else logging.ERROR if quiet else logging.WARNING
+    level = logging.INFO if verbose else logging.ERROR if quiet else NOTICE
     collect_rarely()
     from bpefleet.worker.serve import serve  # noqa: PLC0415  RQ and redis come with it
 

@@ -5,16 +5,21 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from bpefleet.shared.amounts import several
 from bpefleet.shared.connect import check, demand_trust, is_local, redacted
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.lifeline import die_with
-from bpefleet.shared.logs import AUTO, configure
+from bpefleet.shared.logs import HUMAN, configure
 from bpefleet.shared.signing import read_key
 from bpefleet.worker.pool import WorkerPool
+from bpefleet.worker.tally import Tally
+from bpefleet.worker.told import Told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from bpefleet.shared.signing import Signer
 
 
 def serve(
@@ -22,7 +27,7 @@ def serve(
     processes: int,
     *,
     level: int,
-    log_format: str = AUTO,
+    log_format: str = HUMAN,
     roots: Sequence[str] = (),
     key_file: Path | None = None,
     insecure: bool = False,
@@ -61,4 +66,13 @@ def serve(
         if not os.path.isdir(root):  # noqa: PTH112  a root is compared as a string
             raise UsageError(f"the corpus root {root} is no directory")
     check(url)
-    return WorkerPool(url, processes, signer=signer, roots=roots).run()
+    tally = Tally(processes)
+    told = Told(tally, _served(url, processes, signer, roots))
+    return WorkerPool(url, processes, signer=signer, roots=roots, told=told).run()
+
+
+def _served(url: str, processes: int, signer: Signer, roots: Sequence[str]) -> str:
+    """What the workers serve, in words."""
+    below = f"below {', '.join(roots)}" if roots else "wherever this user may read"
+    key = "" if signer.key else ", without a key"
+    return f"{several(processes, 'worker')} for {redacted(url)}, sources {below}{key}"

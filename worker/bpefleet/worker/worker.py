@@ -14,7 +14,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
-from rq import SpawnWorker, Worker, worker_registration
+from rq import SpawnWorker, Worker, logutils, worker_registration
 from rq.job_lifecycle import record_job_failure
 from rq.utils import now
 
@@ -28,6 +28,7 @@ from bpefleet.shared.messages import Failed
 from bpefleet.shared.serializer import JsonSerializer, install
 from bpefleet.shared.tail import Tail
 from bpefleet.shared.text import printable
+from bpefleet.worker.tally import Tally
 
 if TYPE_CHECKING:
     from resource import struct_rusage
@@ -36,7 +37,11 @@ if TYPE_CHECKING:
     from rq import Queue
     from rq.job import Job
 
+    from bpefleet.worker.tally import Desk
+
 install()
+# RQ asks whether stdout is a terminal, and writes colours into what goes to our logs on stderr.
+logutils.colorizer.notty = True
 
 _VERSION: Final = version("bpefleet")
 
@@ -55,7 +60,9 @@ class FleetWorker(Worker):
     job_class = FleetJob
     log_result_lifespan = False
 
-    def __init__(self, queues: Any, name: str | None = None, **options: Any) -> None:
+    def __init__(
+        self, queues: Any, name: str | None = None, *, desk: Desk | None = None, **options: Any
+    ) -> None:
         options |= {
             "job_class": FleetJob,
             "serializer": JsonSerializer,
@@ -64,6 +71,7 @@ class FleetWorker(Worker):
         }
         super().__init__(queues, name or _new_name(), **options)
         self._tail = Tail()
+        self._desk = desk or Tally(1).desk(0)
         # RQ itself makes workers without queues when it lists them.
         if self.queues and self.queue_names() != [keys.QUEUE]:
             raise UsageError(f"this worker serves the queue {keys.QUEUE!r} only")
@@ -110,7 +118,11 @@ class FleetWorker(Worker):
         elif isinstance(job, FleetJob) and job.last_date is not None and job.last_date < now():
             self._drop(job, queue)
         else:
-            super().execute_job(job, queue)
+            self._desk.begin(place[0] if (place := keys.run_and_chunk(job.id)) else "")
+            try:
+                super().execute_job(job, queue)
+            finally:
+                self._desk.end()
 
     def _put_aside(self, job: FleetJob, queue: Queue, why: str) -> None:
         """Record that a job is refused, for those who look."""
@@ -135,6 +147,12 @@ class FleetWorker(Worker):
         self._tail.begin()
         super().fork_work_horse(job, queue)
 
+    def handle_job_success(self, job: Job, *args: Any, **options: Any) -> None:
+        """Record a success, in the work-horse, and tell the pool."""
+        super().handle_job_success(job, *args, **options)
+        if isinstance(job, FleetJob):
+            self._desk.counted(job.bytes_read)
+
     def main_work_horse(self, job: Job, queue: Queue) -> None:
         """In the work-horse: count, and keep the last lines of the log."""
         self._tail.follow()
@@ -147,6 +165,7 @@ class FleetWorker(Worker):
         if isinstance(job, FleetJob) and job.failed is not None:
             job.failed = replace(job.failed, log=self._tail.text())
         super().handle_job_failure(job, *args, **options)
+        self._desk.failed()
 
     def setup_work_horse_signals(self) -> None:
         """In the work-horse: die with the worker, lest a finished zombie reports a lost job."""

@@ -1,0 +1,84 @@
+"""What a pool tells people: what it serves, when it is busy, what it did."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Final
+
+from bpefleet.shared.amounts import clock, several, size
+from bpefleet.shared.logs import NOTICE, pause
+from bpefleet.worker.tally import Noted
+
+if TYPE_CHECKING:
+    from bpefleet.worker.tally import Tally
+
+log = logging.getLogger("bpefleet.worker")
+
+LOOK_SECONDS: Final = 0.5
+_IDLE_AFTER: Final = 5.0
+"""Seconds without work that are no mere pause between two chunks."""
+
+
+class Told:
+    """Tells of a pool, seldom: a line as it starts to work and as it ends, and few between."""
+
+    def __init__(self, tally: Tally, served: str) -> None:
+        """Prepare to tell of the workers at `tally`, which serve what `served` says."""
+        self.tally = tally
+        self._served = served
+        self._began = time.monotonic()
+        self._busy_since: float | None = None
+        self._busy_at = 0.0
+        self._next = 0.0
+        self._before = Noted()
+
+    def begin(self) -> None:
+        """The workers are about to serve."""
+        log.log(NOTICE, "serving: %s", self._served)
+
+    def look(self) -> None:
+        """Tell of what changed, or goes on for long, since the last look."""
+        now, noted = time.monotonic(), self.tally.noted()
+        if noted.busy:
+            self._busy_at = now
+        if self._busy_since is None:
+            # Work may have come and gone between two looks.
+            done = noted.chunks + noted.failed - self._before.chunks - self._before.failed
+            if noted.busy or done:
+                self._busy_since = self._busy_at = now
+                self._next = now + pause(0.0)
+                log.log(NOTICE, "busy%s", _runs(noted))
+        elif now - self._busy_at > _IDLE_AFTER:
+            log.log(NOTICE, "idle, after %s", self._did(noted, self._busy_at))
+            self._busy_since, self._before = None, noted
+        elif now >= self._next:
+            self._next = now + pause(now - self._busy_since)
+            busy = f"{noted.busy} of {several(self.tally.workers, 'worker')} busy"
+            log.log(NOTICE, "%s%s: %s", busy, _runs(noted), self._did(noted, now))
+
+    def end(self) -> None:
+        """The workers have ended."""
+        noted = self.tally.noted()
+        seconds = time.monotonic() - self._began
+        log.log(NOTICE, "ended after %s: %s", clock(seconds), _work(noted, Noted()))
+
+    def _did(self, noted: Noted, until: float) -> str:
+        seconds = until - (self._busy_since or until)
+        work = _work(noted, self._before)
+        if seconds < 1:
+            return work
+        return f"{work} in {clock(seconds)}, {size((noted.bytes - self._before.bytes) / seconds)}/s"
+
+
+def _runs(noted: Noted) -> str:
+    runs = sorted(noted.runs)
+    return f" with run{'s' if len(runs) > 1 else ''} {', '.join(runs)}" if runs else ""
+
+
+def _work(noted: Noted, before: Noted) -> str:
+    failed = noted.failed - before.failed
+    return (
+        f"{several(noted.chunks - before.chunks, 'chunk')} counted, "
+        f"{size(noted.bytes - before.bytes)}" + (f", {failed:,} failed" if failed else "")
+    )
