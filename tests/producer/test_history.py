@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def failed(chunk: int, event: str = "") -> Attempt:
-    return Attempt.of(chunk, Failed("Error", "what happened " * 20), event=event)
+def failed(chunk: int, attempt: str = "") -> Attempt:
+    return Attempt.of(chunk, Failed("Error", "what happened " * 20), attempt=attempt)
 
 
 @contextmanager
@@ -80,12 +80,12 @@ def test_an_event_is_dropped_when_the_history_is_on_disk(
         sync(descriptor)
         safe = size
 
-    async def watched_drop(self: Events, event: Any, key: str | None) -> None:
+    async def watched_drop(self: Events, event: Any) -> None:
         line = b'"event":"%s"' % event.id.encode()
         text = await asyncio.to_thread((tmp_path / ATTEMPTS).read_bytes)
         if line not in text[:safe]:
             late.append(event.chunk)
-        await drop(self, event, key)
+        await drop(self, event)
 
     monkeypatch.setattr(os, "fdatasync", fdatasync)
     monkeypatch.setattr(Events, "drop", watched_drop)

@@ -11,9 +11,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bpefleet.producer.claim import new_run
 from bpefleet.producer.count_here import count_here
-from bpefleet.producer.directory import RunDirectory, check_free
+from bpefleet.producer.directory import RunDirectory
 from bpefleet.producer.fleet import Fleet
+from bpefleet.producer.lock import locked
 from bpefleet.producer.missing import all_counted
 from bpefleet.producer.options import least_chunk_size
 from bpefleet.producer.plan import Plan
@@ -23,6 +25,7 @@ from bpefleet.producer.session import Session, session
 from bpefleet.producer.sources import find_files
 from bpefleet.producer.split import even_chunk_size, split
 from bpefleet.producer.stages import Stage
+from bpefleet.producer.stop import Stop
 from bpefleet.producer.trainer import train_tokenizer
 from bpefleet.producer.versions import versions
 from bpefleet.shared.boundaries import boundaries
@@ -33,6 +36,7 @@ from bpefleet.shared.tokenizer import Tokenizer
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from bpefleet.producer.examples import Picked
     from bpefleet.producer.options import Request, Resources
     from bpefleet.producer.sources import SourceFile
 
@@ -62,26 +66,23 @@ def run(request: Request) -> RunResult:
         BpefleetError: It cannot be done; the class and the text say why and what to do.
     """
     options, resources = request.options.checked(), request.resources.checked()
-    check_free(request.out)
     begun = Stage()
     with Progress(show=resources.progress) as progress, ExitStack() as stack:
-        files = find_files(request.sources, progress.warn)
-        # The server and the workers start while the corpus is being split.
-        fleet = _fleet(stack, resources, files, request.out)
-        cutter = boundaries(resolve(options.pattern), options.special_tokens)
-        total = sum(file.size for file in files)
-        size = resources.chunk_size_for(options.pattern)
-        least = least_chunk_size(options.pattern)
-        size = even_chunk_size(total, size, fleet.size if fleet else 1, least=least)
-        chunks = list(split(files, cutter, size, progress.warn))
-        if fleet is not None:
-            fleet.announce(progress.tell)
-        directory = RunDirectory.create(request.out, Plan.make(options, files, chunks))
-        try:
-            result = _complete(directory, resources, fleet, progress, begun)
-        except BpefleetError:
-            directory.discard_if_untouched()
-            raise
+        with new_run(request.out) as place:
+            stop = Stop(request.out, progress.warn)
+            files = find_files(request.sources, progress.warn)
+            # The server and the workers start while the corpus is being split.
+            fleet = _fleet(stack, resources, files, request.out)
+            cutter = boundaries(resolve(options.pattern), options.special_tokens)
+            total = sum(file.size for file in files)
+            size = resources.chunk_size_for(options.pattern)
+            least = least_chunk_size(options.pattern)
+            size = even_chunk_size(total, size, fleet.size if fleet else 1, least=least)
+            chunks = list(stop.checked(split(files, cutter, size, progress.warn)))
+            if fleet is not None:
+                fleet.announce(progress.tell)
+            directory = place.create(Plan.make(options, files, chunks))
+            result = _complete(directory, resources, fleet, progress, stop, begun=begun)
         _report(result, resources, fleet, progress)
         return result
 
@@ -98,18 +99,27 @@ def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunR
         BpefleetError: It cannot be done; the class and the text say why and what to do.
     """
     directory = RunDirectory.open(path)
-    if directory.complete:
-        raise OutputError(f"{path} is finished", hint="choose another directory for a new run")
+    _demand_unfinished(directory)
     directory.plan.check_files()
     resources = resources.checked()
     begun = Stage()
     with Progress(show=resources.progress) as progress, ExitStack() as stack:
-        fleet = _fleet(stack, resources, directory.plan.files, path)
-        if fleet is not None:
-            fleet.announce(progress.tell)
-        result = _complete(directory, resources, fleet, progress, begun, only)
+        with locked(path):
+            _demand_unfinished(directory)  # another process may just have finished it
+            stop = Stop(path, progress.warn)
+            fleet = _fleet(stack, resources, directory.plan.files, path)
+            if fleet is not None:
+                fleet.announce(progress.tell)
+            result = _complete(directory, resources, fleet, progress, stop, begun=begun, only=only)
         _report(result, resources, fleet, progress)
         return result
+
+
+def _demand_unfinished(directory: RunDirectory) -> None:
+    if directory.complete:
+        raise OutputError(
+            f"{directory.path} is finished", hint="choose another directory for a new run"
+        )
 
 
 def _fleet(
@@ -125,19 +135,25 @@ def _complete(
     resources: Resources,
     fleet: Fleet | None,
     progress: Progress,
+    stop: Stop,
+    *,
     begun: Stage,
     only: Collection[int] = (),
 ) -> RunResult:
     try:
-        with session(directory, resources, progress, only) as this:
+        with session(directory, resources, progress, stop, only) as this:
+            stop.check()
             if fleet is None:
                 manifest = _in_process(this, begun)
             else:
                 manifest = _with_fleet(this, fleet, begun)
     except KeyboardInterrupt:
         raise InterruptedRunError("stopped", hint=kept(directory)) from None
+    except InterruptedRunError as error:
+        error.hint = error.hint or kept(directory)
+        raise
     except (OutputError, QueueError) as error:
-        error.hint = f"{error.hint}; {kept(directory)}"
+        error.hint = "; ".join(filter(None, (error.hint, kept(directory))))
         raise
     progress.merged(manifest["totals"]["merges"])
     report(manifest, progress)
@@ -180,7 +196,7 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
     stages["count"] = start.took() | {"worker_seconds": this.ledger.totals.seconds}
     this.watch.start_merging(this.ledger)
     fleet.stop()
-    return fleet.trainer.train(_facts(this, stages, missing), this.watch)
+    return fleet.trainer.train(_facts(this, stages, missing), this.watch, this.stop)
 
 
 def _in_process(this: Session, begun: Stage) -> dict[str, Any]:
@@ -197,7 +213,12 @@ def _in_process(this: Session, begun: Stage) -> dict[str, Any]:
     this.watch.folded(len(counts))
     stages["fold"] = start.took()
     facts = _facts(this, stages, missing)
-    return train_tokenizer(this.directory, counts, this.ledger.totals, facts, this.watch.merged)
+
+    def merged(merges: int, tokens: Picked) -> None:
+        this.watch.merged(merges, tokens)
+        this.stop.check()
+
+    return train_tokenizer(this.directory, counts, this.ledger.totals, facts, merged)
 
 
 def _facts(this: Session, stages: dict[str, Any], missing: object) -> dict[str, Any]:
