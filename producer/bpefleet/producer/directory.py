@@ -1,7 +1,7 @@
 """The run directory: the truth about a run.
 
 DIR/plan.json        what is counted, in which chunks: written first, never changed
-DIR/lock             held by the process that works on the run (see `lock`)
+DIR/lock             held by the process that works on the run (see `lock`); there before the plan
 DIR/counts/          the ledger of folded chunks (see `ledger`)
 DIR/attempts.jsonl   who counted what when, and how it ended (see `attempts`)
 DIR/status.json      how far the run is, while it goes (see `watch`)
