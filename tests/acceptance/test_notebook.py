@@ -36,7 +36,7 @@ def notebook() -> Iterator[Notebook]:
 def _call(task: Task, out: Path, more: str = "") -> str:
     words = dict(zip(task.options[::2], task.options[1::2], strict=False))
     return (
-        f"({str(task.path)!r}, vocab_size=1000, chunk_size=1, pattern={words['--pattern']!r}, "
+        f"({str(task.path)!r}, vocab_size=1000, chunk_size=1000, pattern={words['--pattern']!r}, "
         f"out={str(out)!r}, workers=2, progress=True{more})"
     )
 

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import os
+import random
 import signal
 import time
 from contextlib import suppress
 from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING
 
+import orjson
 import pytest
 
-from bpefleet.producer.directory import COUNTS
-from bpefleet.producer.lock import holder
+from bpefleet.producer.directory import COUNTS, PLAN
+from bpefleet.producer.lock import hold, holder
+from bpefleet.producer.requests import RETRY_FILE
+from bpefleet.producer.stop import CANCEL, ask_cancel
+from bpefleet.producer.watch import SNAPSHOT
 from bpefleet.shared.keys import QUEUE
+from bpefleet.shared.status import MERGE
 from bpefleet.shared.tokenizer import MANIFEST
-from tests.command import bpefleet
+from tests.command import alive, bpefleet
 from tests.eventually import eventually
 from tests.faults.corpora import slow_chunks
 from tests.faults.launcher import counted, failed_kinds, history
 from tests.texts import english
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.faults.corpora import Task
-    from tests.faults.launcher import Launcher
+    from tests.faults.launcher import Command, Launcher
     from tests.faults.server import Server
 
 
@@ -135,3 +143,147 @@ def test_a_run_killed_before_its_plan_was_written(slow: Task, launch: Launcher, 
     (out / "plan.json.tmp").write_bytes(b"{")
     launch(*slow.train(out), "--workers", 2).succeeds()
     slow.check(out)
+
+
+def _stopped_as_soon_as(condition: Callable[[], object], run: Command) -> None:
+    """Hold a process still as soon as something is so."""
+    eventually(condition, 20)
+    run.send(signal.SIGSTOP)
+
+
+def test_cancel_while_a_run_starts(slow: Task, launch: Launcher, out: Path) -> None:
+    run = launch(*slow.train(out), "--workers", 1)
+    _stopped_as_soon_as(lambda: holder(out), run)
+    assert not (out / PLAN).exists()
+    cancelling = launch("cancel", out)
+    eventually((out / CANCEL).exists)
+    for words in (("status", out), ("resume", out), ("retry", out)):
+        early = bpefleet(*words, timeout=30)
+        assert early.returncode == 4
+        assert f"process {run.pid} on " in early.stderr
+    run.send(signal.SIGCONT)
+    cancelling.succeeds()
+    assert run.wait(20) == 130
+    assert "start again" in run.said
+    assert not out.exists()
+
+
+def test_cancel_of_another_run_stops_nobody(slow: Task, launch: Launcher, out: Path) -> None:
+    """What was meant for a process before is left aside."""
+    run = launch(*slow.train(out), "--workers", 2)
+    eventually(lambda: counted(out) > 2, 20)
+    held = hold(out)
+    run.kill()
+    assert held is not None
+    ask_cancel(out, held)
+    launch("resume", out).succeeds()
+    slow.check(out)
+
+
+def _merging(out: Path) -> bool:
+    with suppress(FileNotFoundError):
+        return bool(orjson.loads((out / SNAPSHOT).read_bytes())["stage"] == MERGE)
+    return False
+
+
+def test_cancel_while_merging(many: Task, launch: Launcher, out: Path) -> None:
+    run = launch(*many.train(out), "--workers", 2)
+    trainer = eventually(lambda: run.trainer or 0, 20)
+    os.kill(trainer, signal.SIGSTOP)  # merging takes as long as it may
+    eventually(lambda: _merging(out), 30)
+    done = bpefleet("cancel", out, timeout=30)
+    assert f"stopped process {run.pid}" in done.stdout, done.stderr
+    assert f"bpefleet resume {out}" in done.stdout
+    assert run.wait(5) == 130
+    assert f"bpefleet resume {out}" in run.said
+    assert "Traceback" not in run.said
+    assert not alive({trainer})
+    resumed = launch("resume", out, "--workers", 1)
+    resumed.succeeds()
+    many.check(out)
+
+
+def test_cancel_while_merging_in_process(launch: Launcher, out: Path, tmp_path: Path) -> None:
+    letters = random.Random(1)
+    words = ("".join(letters.choices("abcdefgh", k=letters.randint(8, 30))) for _ in range(200_000))
+    text = tmp_path / "text.txt"
+    text.write_text(" ".join(words))
+    run = launch("train", text, "--vocab-size", 50_000, "-o", out, "--workers", 0)
+    eventually(lambda: _merging(out), 30)
+    done = bpefleet("cancel", out, timeout=30)
+    assert f"stopped process {run.pid}" in done.stdout, done.stderr
+    assert run.wait(5) == 130
+    assert f"bpefleet resume {out}" in run.said
+    assert "Traceback" not in run.said
+
+
+def test_cancel_of_a_merge(many: Task, launch: Launcher, out: Path, tmp_path: Path) -> None:
+    launch(*many.train(out), "--workers", 2).succeeds()
+    other = tmp_path / "other"
+    run = launch("merge", out, "--vocab-size", 900, "-o", other)
+    trainer = eventually(lambda: run.trainer or 0, 20)
+    os.kill(trainer, signal.SIGSTOP)
+    done = bpefleet("cancel", other, timeout=30)
+    assert f"stopped process {run.pid}" in done.stdout, done.stderr
+    assert run.wait(5) == 130
+    assert "Traceback" not in run.said
+    assert not other.exists()
+    many.check(out)
+
+
+def test_a_second_run_of_the_same_name_harms_nobody(
+    slow: Task, launch: Launcher, out: Path, tmp_path: Path
+) -> None:
+    """The first one has not even planned what to do."""
+    run = launch(*slow.train(out), "--workers", 2)
+    _stopped_as_soon_as(lambda: holder(out), run)
+    for words in (slow.train(out), ("train", tmp_path / "nothing", "--vocab-size", 300, "-o", out)):
+        refused = bpefleet(*map(str, words), "--workers", 0, timeout=30)
+        assert refused.returncode == 4
+        assert f"{out} is in use by process {run.pid}" in refused.stderr
+    run.send(signal.SIGCONT)
+    run.succeeds()
+    slow.check(out)
+
+
+def test_two_runs_of_the_same_name_at_once(many: Task, launch: Launcher, tmp_path: Path) -> None:
+    for number in range(5):
+        out = tmp_path / f"run-{number}"
+        runs = [launch(*many.train(out), "--workers", 0) for _ in range(2)]
+        codes = sorted(run.wait() for run in runs)
+        assert codes == [0, 4], [run.said for run in runs]
+        assert all("Traceback" not in run.said for run in runs)
+        many.check(out)
+
+
+def test_nothing_is_left_of_a_run_that_cannot_start(launch: Launcher, tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+    for out in (tmp_path / "a" / "b", there):
+        run = launch("train", tmp_path / "nothing", "--vocab-size", 300, "-o", out)
+        assert run.wait() == 3
+    assert {path.name for path in tmp_path.iterdir()} == {"logs", "there"}
+    assert list(there.iterdir()) == []
+
+
+def test_cancel_and_retry_of_a_finished_run(many: Task, launch: Launcher, out: Path) -> None:
+    launch(*many.train(out), "--workers", 0).succeeds()
+    cancelled = bpefleet("cancel", out, timeout=30)
+    assert cancelled.returncode == 0
+    assert cancelled.stdout == f"{out} is finished\n"
+    for chunks in ((), (0,)):
+        retried = bpefleet("retry", out, *chunks, timeout=30)
+        assert retried.returncode == 4
+        assert f"{out} is finished" in retried.stderr
+        assert "resume" not in retried.stderr
+
+
+def test_retry_of_a_chunk_that_there_is_not(slow: Task, launch: Launcher, out: Path) -> None:
+    run = launch(*slow.train(out), "--workers", 1)
+    eventually(lambda: counted(out) > 1, 20)
+    for chunk, why in ((99, "there is no chunk 99"), (0, f"no chunk of {out} has failed")):
+        refused = bpefleet("retry", out, chunk, timeout=30)
+        assert refused.returncode == 2
+        assert why in refused.stderr
+    assert not (out / RETRY_FILE).exists()
+    run.kill()

@@ -117,7 +117,7 @@ def test_a_time_limit_is_one_on_the_run(slow: Task, tmp_path: Path) -> None:
 
 
 def _options() -> dict[str, Any]:
-    return {"vocab_size": 1000, "chunk_size": 1, "pattern": SLOW}
+    return {"vocab_size": 1000, "chunk_size": 1000, "pattern": SLOW}
 
 
 def _cancelled(

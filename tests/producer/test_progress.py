@@ -38,7 +38,7 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> tuple[object, ...]:
     path = tmp_path_factory.mktemp("slow") / "corpus.txt"
     text = "\n\n".join(english().documents)
     path.write_text(SEPARATOR.join(text[1000 * i :][:16_000] for i in range(30)))
-    return ("train", path, "--vocab-size", 1000, "--chunk-size", "1B", "--pattern", SLOW, "-o")
+    return ("train", path, "--vocab-size", 1000, "--chunk-size", "1kB", "--pattern", SLOW, "-o")
 
 
 def test_a_pace_is_that_between_leaps_however_far_they_are_apart() -> None:

@@ -7,13 +7,16 @@ attempts: it keeps the last one, for a while.
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import contextmanager, suppress
 from dataclasses import MISSING, dataclass, fields
-from typing import TYPE_CHECKING, Any, Final, Self
+from threading import Lock
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
 
 import orjson
 
+from bpefleet.producer.files import open_regular, reading, sync_folder
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.messages import Counted, Failed, Message, MessageError
 
@@ -124,11 +127,16 @@ class Attempt(Message):
         )
 
 
+_NUMBERS: Final = tuple(f.name for f in fields(Attempt) if f.type in ("int", "float"))
+_LARGEST: Final = 1 << 53
+"""Of a number in a history: what is greater is no count and no time, and spoils sums."""
+_LONGEST: Final = 1 << 22
+"""Bytes of a line: an attempt's traceback and log are far shorter."""
 _DEFAULTS: Final = {f.name: f.default for f in fields(Attempt) if f.default is not MISSING}
 
 
 class Journal:
-    """Appends attempts to a run's history.
+    """Appends attempts to a run's history. Threads may do so at once.
 
     Each end of an attempt once: RQ delivers at least once, and what was signed can be played back.
     An attempt that was given up for lost may still end well, which makes two.
@@ -141,29 +149,63 @@ class Journal:
             OutputError: It cannot be read or written.
         """
         self._path = directory / ATTEMPTS
+        self._still = Lock()
+        self._syncing = Lock()
         with _explained(self._path):
-            text = self._path.read_bytes() if self._path.exists() else b""
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            self._file = os.fdopen(os.open(self._path, flags, 0o600), "ab", buffering=0)
-            if text and not text.endswith(b"\n"):
-                self._file.write(b"\n")  # a crash left half a line
-        self._known = {_identity(attempt) for attempt in _parse(text)}
+            self._known = {_identity(attempt) for attempt in _attempts_in(self._path)}
+            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
+            self._descriptor = open_regular(self._path, flags)
+            self._end = os.fstat(self._descriptor).st_size
+            if self._end and os.pread(self._descriptor, 1, self._end - 1) != b"\n":
+                self._append(b"\n")  # a crash left half a line
+            sync_folder(directory)
+        self._synced = self._end
 
     def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+        """Close the file.
+
+        Raises:
+            OutputError: The disk fails.
+        """
+        try:
+            self.sync()
+        finally:
+            os.close(self._descriptor)
 
     def add(self, attempt: Attempt) -> None:
         """Append an attempt, unless it is there already.
 
         Raises:
-            OutputError: The disk is full or fails.
+            OutputError: The disk is full or fails; the history is as it was.
         """
-        if attempt.attempt and _identity(attempt) in self._known:
-            return
-        self._known.add(_identity(attempt))
-        with _explained(self._path):
-            self._file.write(orjson.dumps(attempt) + b"\n")
+        with self._still, _explained(self._path):
+            if attempt.attempt and _identity(attempt) in self._known:
+                return
+            self._append(orjson.dumps(attempt) + b"\n")
+            self._known.add(_identity(attempt))
+
+    def sync(self) -> None:
+        """Force what was added to disk: before that, nothing else that tells of it may go.
+
+        Raises:
+            OutputError: The disk fails.
+        """
+        upto = self._end
+        with self._syncing, _explained(self._path):
+            if self._synced < upto:  # otherwise another thread has just done it
+                upto = self._end
+                os.fdatasync(self._descriptor)
+                self._synced = upto
+
+    def _append(self, data: bytes) -> None:
+        left = memoryview(data)
+        try:
+            while left:  # the system may write less than it is given
+                left = left[os.write(self._descriptor, left) :]
+        except OSError:
+            os.ftruncate(self._descriptor, self._end)
+            raise
+        self._end += len(data)
 
     def has(self, chunk: int, attempt: str, outcome: str) -> bool:
         """Whether the end of an attempt is there."""
@@ -183,9 +225,8 @@ def read_attempts(directory: Path) -> dict[int, list[Attempt]]:
     path = directory / ATTEMPTS
     found: dict[int, list[Attempt]] = {}
     with _explained(path):
-        text = path.read_bytes() if path.exists() else b""
-    for attempt in _parse(text):
-        found.setdefault(attempt.chunk, []).append(attempt)
+        for attempt in _attempts_in(path):
+            found.setdefault(attempt.chunk, []).append(attempt)
     return found
 
 
@@ -207,24 +248,44 @@ class History:
         Raises:
             OutputError: The history cannot be read.
         """
-        with _explained(self._path), suppress(FileNotFoundError), self._path.open("rb") as file:
+        with _explained(self._path), suppress(FileNotFoundError), reading(self._path) as file:
             file.seek(self._read)
-            text = file.read()
-            whole = text[: text.rfind(b"\n") + 1]  # a line may be on its way
-            self._read += len(whole)
-            for attempt in _parse(whole):
-                self.attempts.setdefault(attempt.chunk, []).append(attempt)
+            for line in _lines(file):
+                if not line.endswith(b"\n"):
+                    return  # it is on its way
+                self._read += len(line)
+                for attempt in _parse(line):
+                    self.attempts.setdefault(attempt.chunk, []).append(attempt)
 
 
-def _parse(text: bytes) -> Iterator[Attempt]:
-    """The attempts in a history; half a line, which a crash leaves, is none.
+def _attempts_in(path: Path) -> Iterator[Attempt]:
+    """The attempts in a history; none if there is no such file."""
+    with suppress(FileNotFoundError), reading(path) as file:
+        for line in _lines(file):
+            yield from _parse(line)
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    while line := file.readline(_LONGEST):
+        if len(line) == _LONGEST:
+            raise OSError(errno.EINVAL, f"a line of more than {_LONGEST:,} bytes is no attempt")
+        yield line
+
+
+def _parse(line: bytes) -> Iterator[Attempt]:
+    """The attempt that a line tells of; half a line, which a crash leaves, tells of none.
 
     Lines of earlier versions lack the fields that were added since.
     """
-    for line in text.splitlines():
-        with suppress(orjson.JSONDecodeError, MessageError):
-            data = orjson.loads(line)
-            yield Attempt.from_json(_DEFAULTS | data if isinstance(data, dict) else data)
+    with suppress(orjson.JSONDecodeError, MessageError):
+        data = orjson.loads(line)
+        attempt = Attempt.from_json(_DEFAULTS | data if isinstance(data, dict) else data)
+        if all(_bounded(getattr(attempt, name)) for name in _NUMBERS):
+            yield attempt
+
+
+def _bounded(number: float) -> bool:
+    return 0 <= number < _LARGEST
 
 
 @contextmanager
@@ -232,6 +293,7 @@ def _explained(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise OutputError(
-            f"{path}: {error.strerror}", hint="make room or check the permissions"
-        ) from error
+        hint = "make room or check the permissions"
+        if error.errno == errno.EINVAL:  # no regular file, or no history
+            hint = "move it away: it is for people, and the run goes on without"
+        raise OutputError(f"{path}: {error.strerror}", hint=hint) from error

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.producer.directory import RunDirectory
-from bpefleet.producer.files import create
-from bpefleet.producer.lock import holder
-from bpefleet.producer.report import kept
-from bpefleet.producer.stop import CANCEL
+from bpefleet.producer.directory import PLAN, RunDirectory
+from bpefleet.producer.lock import hold, holder
+from bpefleet.producer.stop import ask_cancel
 from bpefleet.shared.errors import OutputError
 
 if TYPE_CHECKING:
@@ -31,21 +30,46 @@ def cancel(path: Path, redis: str | None) -> str:
     Raises:
         OutputError: It is no run directory, or its process does not end.
     """
-    directory = RunDirectory.open(path)
-    process = holder(path)
-    if process is None:
-        if redis is None:
-            return f"no process works on {path}; {kept(directory)}"
-        return f"no process works on {path}; {_withdraw(directory, redis)} jobs taken off the queue"
-    create(path / CANCEL).close()
+    if (held := hold(path)) is None:
+        return _at_rest(RunDirectory.open(path), redis)
+    process = holder(path) or "the process"
     deadline = time.monotonic() + _PATIENCE
-    while holder(path) is not None:
+    asked = None
+    while held is not None:
+        if held != asked:  # the lock was just taken, and did not yet say by whom
+            _ask(path, held)
+            asked = held
         if time.monotonic() > deadline:
             raise OutputError(f"{process} does not end", hint="end it there")
         time.sleep(0.1)
+        held = hold(path)
+    if not os.path.lexists(path / PLAN):
+        return f"stopped {process}; nothing was counted yet, and nothing is left of it"
+    directory = RunDirectory.open(path)
     if directory.complete:
         return f"{path} was finished before it could be stopped"
-    return f"stopped {process}; {kept(directory)}"
+    return f"stopped {process}; {_go_on(directory)}"
+
+
+def _ask(path: Path, held: bytes) -> None:
+    try:
+        ask_cancel(path, held)
+    except OutputError:
+        if hold(path) is not None:  # otherwise it ended just now, and took its directory with it
+            raise
+
+
+def _at_rest(directory: RunDirectory, redis: str | None) -> str:
+    path = directory.path
+    state = f"{path} is finished" if directory.complete else f"no process works on {path}"
+    if redis is not None:
+        return f"{state}; {_withdraw(directory, redis)} jobs taken off the queue"
+    return state if directory.complete else f"{state}; {_go_on(directory)}"
+
+
+def _go_on(directory: RunDirectory) -> str:
+    what = "what was counted is kept" if directory.has_counts else "nothing was counted yet"
+    return f"{what}; go on with it: bpefleet resume {directory.path}"
 
 
 def _withdraw(directory: RunDirectory, redis: str) -> int:

@@ -164,7 +164,7 @@ def report(directory: Path, **options: Any) -> None:
 def cancel(directory: Path, *, redis: str | None) -> None:
     """Stop the run in DIR, wherever its process is. What is counted is kept.
 
-    The running chunks are finished first.
+    The running chunks are finished first; planning and merging end at once.
     """
     from bpefleet.producer.cancel import cancel as cancel_  # noqa: PLC0415
 

@@ -1,7 +1,7 @@
 """The run directory: the truth about a run.
 
 DIR/plan.json        what is counted, in which chunks: written first, never changed
-DIR/lock             held by the process that works on the run (see `lock`)
+DIR/lock             held by the process that works on the run (see `lock`); there before the plan
 DIR/counts/          the ledger of folded chunks (see `ledger`)
 DIR/attempts.jsonl   who counted what when, and how it ended (see `attempts`)
 DIR/status.json      how far the run is, while it goes (see `watch`)
@@ -20,7 +20,8 @@ import orjson
 
 from bpefleet.producer import walk
 from bpefleet.producer.attempts import ATTEMPTS
-from bpefleet.producer.files import TEMPORARY, write_atomically
+from bpefleet.producer.files import read_whole, unwritable, write_atomically
+from bpefleet.producer.lock import holder
 from bpefleet.producer.plan import PLAN_VERSION, Plan
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.messages import MessageError
@@ -31,6 +32,16 @@ if TYPE_CHECKING:
 
 PLAN: Final = walk.PLAN
 COUNTS: Final = "counts"
+LARGEST: Final = 1 << 30
+"""Bytes of a plan or a manifest: ten million chunks."""
+MOST_OF_ANYTHING: Final = 1 << 53
+"""Of a number in a manifest: no run has so much of anything."""
+
+
+def _natural(value: object) -> int:
+    if type(value) is not int or not 0 <= value < MOST_OF_ANYTHING:
+        raise ValueError(f"{value!r} is no number of things")
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +72,8 @@ class RunDirectory:
             return []
         with self._manifest() as manifest:
             missing: list[dict[str, Any]] = manifest["missing"]
+            for one in missing:
+                _natural(one["chunk"])
             return missing
 
     @property
@@ -74,30 +87,40 @@ class RunDirectory:
             return 0, 0
         with self._manifest() as manifest:
             totals = manifest["totals"]
-            return int(totals["merges"]), int(totals["unique_pretokens"])
+            return _natural(totals["merges"]), _natural(totals["unique_pretokens"])
 
     @contextmanager
     def _manifest(self) -> Iterator[Any]:
         try:
-            yield orjson.loads((self.path / MANIFEST).read_bytes())
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            yield orjson.loads(read_whole(self.path / MANIFEST, LARGEST))
+        except OSError as error:
+            raise OutputError(f"{self.path / MANIFEST}: {error.strerror}") from error
+        except (ValueError, KeyError, TypeError) as error:
             raise OutputError(f"{self.path / MANIFEST} is damaged: {error!r}") from error
 
     @classmethod
     def create(cls, path: Path, plan: Plan) -> RunDirectory:
-        """Make the directory of a new run.
+        """Write a new run into a directory that this process has claimed (see `claim`).
 
         Raises:
-            OutputError: It cannot be made, or is there and not empty.
+            OutputError: It cannot be written.
         """
-        check_free(path)
-        try:
-            path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            (path / COUNTS).mkdir(mode=0o700, exist_ok=True)
-        except OSError as error:
-            raise OutputError(f"{path} cannot be made: {error.strerror}") from error
+        directory = cls(path, plan)
+        directory.make_counts()
+        # Forces the folder's names to disk, too.
         write_atomically(path / PLAN, orjson.dumps(plan))
-        return cls(path, plan)
+        return directory
+
+    def make_counts(self) -> None:
+        """Make the folder of the ledger, if it is not there.
+
+        Raises:
+            OutputError: It cannot be made.
+        """
+        try:
+            self.counts.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise unwritable(self.counts, error) from error
 
     @classmethod
     def open(cls, path: Path) -> RunDirectory:
@@ -107,8 +130,8 @@ class RunDirectory:
             OutputError: It is no run directory, is damaged, or is of another version.
         """
         try:
-            data = orjson.loads((path / PLAN).read_bytes())
-            version = data["version"] if isinstance(data, dict) else None
+            data = orjson.loads(read_whole(path / PLAN, LARGEST))
+            version = data["version"]
             if version != PLAN_VERSION:
                 raise OutputError(
                     f"{path}: the plan has version {version}, this program reads {PLAN_VERSION}",
@@ -116,10 +139,15 @@ class RunDirectory:
                 )
             return cls(path, Plan.from_json(data).checked())
         except FileNotFoundError:
+            if who := holder(path):
+                raise OutputError(
+                    f"{path}: {who} is still planning the run",
+                    hint=f"wait for it, or stop it: bpefleet cancel {path}",
+                ) from None
             raise OutputError(f"{path}: no run directory ({PLAN} is missing)") from None
         except OSError as error:
             raise OutputError(f"{path / PLAN}: {error.strerror}") from error
-        except (orjson.JSONDecodeError, KeyError, MessageError) as error:
+        except (orjson.JSONDecodeError, KeyError, TypeError, MessageError) as error:
             raise OutputError(f"{path / PLAN} is damaged: {error}") from error
 
     @property
@@ -127,35 +155,8 @@ class RunDirectory:
         """Whether any chunk is folded."""
         return any(self.counts.glob("*.counts"))
 
-    def discard_if_untouched(self) -> None:
-        """Remove the directory of a run that nobody began to count, so that its name is free."""
+    @property
+    def touched(self) -> bool:
+        """Whether there is anything to go on with: counts, or a history of attempts."""
         history = self.path / ATTEMPTS
-        if not (self.has_counts or (history.exists() and history.stat().st_size)):
-            import shutil  # noqa: PLC0415  seldom needed
-
-            shutil.rmtree(self.path, ignore_errors=True)
-
-
-def check_free(path: Path) -> None:
-    """Check that a new run may be written to `path`.
-
-    Raises:
-        OutputError: Something is there already.
-    """
-    if path.is_dir() and not _begun(path):
-        return
-    if (path / PLAN).exists():
-        done = (path / MANIFEST).exists()
-        raise OutputError(
-            f"{path} holds a {'finished' if done else 'started'} run",
-            hint="choose another directory" if done else f"go on with it: bpefleet resume {path}",
-        )
-    if path.exists() or path.is_symlink():
-        raise OutputError(f"{path} exists already", hint="choose another directory")
-
-
-def _begun(path: Path) -> bool:
-    """Whether a directory holds more than what a crash before its plan was written leaves."""
-    names = {each.name for each in path.iterdir()}
-    counts = path / COUNTS
-    return bool(names - {COUNTS, PLAN + TEMPORARY}) or (counts.is_dir() and any(counts.iterdir()))
+        return self.has_counts or (history.exists() and history.stat().st_size > 0)

@@ -1,17 +1,23 @@
-"""Writing files so that they are whole or not there, whatever dies when."""
+"""Files of a run directory: written so that they are whole or not there, whatever dies when.
+
+And read for what they should be, regular files: a link leads elsewhere, and a FIFO has no end.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
-from typing import TYPE_CHECKING, BinaryIO
+import stat
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from bpefleet.shared.errors import OutputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-TEMPORARY = ".tmp"
+TEMPORARY: Final = ".tmp"
 
 
 def write_atomically(path: Path, *parts: bytes) -> None:
@@ -19,7 +25,8 @@ def write_atomically(path: Path, *parts: bytes) -> None:
 
     Raises:
         OutputError: It cannot be written, for instance because the disk is full; then `path` is
-            as it was.
+            as it was. Or the folder cannot be forced to disk, which the text says; then `path` has
+            its new content, which a power cut may take away.
     """
     temporary = path.with_name(path.name + TEMPORARY)
     try:
@@ -29,13 +36,22 @@ def write_atomically(path: Path, *parts: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
+    except OSError as error:
+        with suppress(OSError):  # it may be a folder that somebody put there
+            temporary.unlink(missing_ok=True)
+        raise unwritable(path, error) from error
+    try:
         sync_folder(path.parent)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise OutputError(
-            f"{path} cannot be written: {error.strerror}",
-            hint="make room or check the permissions",
-        ) from error
+        what = f"{path} is written, but its folder cannot be forced to disk: {error.strerror}"
+        raise OutputError(what, hint="check the disk") from error
+
+
+def unwritable(path: Path, error: OSError) -> OutputError:
+    """The error for a file that cannot be written."""
+    return OutputError(
+        f"{path} cannot be written: {error.strerror}", hint="make room or check the permissions"
+    )
 
 
 def create(path: Path) -> BinaryIO:
@@ -45,9 +61,61 @@ def create(path: Path) -> BinaryIO:
     return os.fdopen(os.open(path, flags, 0o666), "wb")
 
 
+def open_regular(path: Path, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
+    """Open a regular file, and nothing else; its descriptor.
+
+    Args:
+        path: The file.
+        flags: As for `os.open`.
+        mode: Of a file that is made.
+
+    Raises:
+        OSError: It cannot be opened, or is a link, a FIFO, a device.
+    """
+    # Not to wait for the other end of a FIFO. Of regular files the flag means nothing.
+    flags |= os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags, mode)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO):  # a link; a FIFO or a socket, to write to
+            raise _irregular(path) from None
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise _irregular(path)
+    return descriptor
+
+
+def _irregular(path: Path) -> OSError:
+    return OSError(errno.EINVAL, "not a regular file", str(path))
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[BinaryIO]:
+    """A regular file, open to be read.
+
+    Raises:
+        OSError: As `open_regular`.
+    """
+    with os.fdopen(open_regular(path), "rb") as file:
+        yield file
+
+
+def read_whole(path: Path, most: int) -> bytes:
+    """The bytes of a regular file.
+
+    Raises:
+        OSError: As `open_regular`, or it has more than `most` bytes.
+    """
+    with reading(path) as file:
+        if os.fstat(file.fileno()).st_size > most:
+            raise OSError(errno.EFBIG, f"larger than {most:,} bytes", str(path))
+        return file.read(most)
+
+
 def sync_folder(folder: Path) -> None:
     """Force a folder's names to disk, so that a rename survives a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
     finally:
@@ -56,8 +124,7 @@ def sync_folder(folder: Path) -> None:
 
 def remove_temporary(folder: Path) -> None:
     """Remove what a crash left half-written in a folder."""
-    for path in folder.glob(f"*{TEMPORARY}"):
-        path.unlink(missing_ok=True)
+    remove_all(folder.glob(f"*{TEMPORARY}"))
 
 
 def remove_all(paths: Iterable[Path]) -> None:

@@ -179,6 +179,7 @@ class Folding:
                 await self._fold(event, body)
             # Only now: until the ledger has it, or the journal, the event is all that tells of it,
             # and a good payload is the chunk's only copy.
+            await asyncio.to_thread(self._journal.sync)
             await self._events.drop(event)
 
     async def _fold(self, event: Event, counted: Counted) -> None:

@@ -45,15 +45,6 @@ class Halt:
             self.asked += 1
             self._heed(self.asked)
 
-    def check(self, *_: object) -> None:
-        """End here, if that was asked for.
-
-        Raises:
-            KeyboardInterrupt: It was.
-        """
-        if self.asked:
-            raise KeyboardInterrupt
-
     @contextmanager
     def heeded_by(self, heed: Callable[[int], object]) -> Iterator[None]:
         """Within the block, `heed` is told, also of what came before, how often it was asked."""

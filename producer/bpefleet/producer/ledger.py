@@ -13,6 +13,7 @@ No counts are kept in memory: a payload is in hash order, and to fold some is to
 
 from __future__ import annotations
 
+from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
@@ -32,6 +33,7 @@ from bpefleet.producer.ledger_files import (
     payload_in,
     said_by,
 )
+from bpefleet.shared.errors import OutputError
 from bpefleet.shared.keys import LARGEST_PAYLOAD
 
 if TYPE_CHECKING:
@@ -56,19 +58,27 @@ class Ledger:
     Attributes:
         chunks: Indexes of the folded chunks.
         totals: Their sums.
-        still: Held while these change.
+        still: Held while these change, for a moment each time.
     """
 
     def __init__(
-        self, folder: Path, digest: str, *, mend: Callable[[str], None] | None = None
+        self,
+        folder: Path,
+        digest: str,
+        *,
+        chunks: int | None = None,
+        mend: Callable[[str], None] | None = None,
+        tidy: bool = True,
     ) -> None:
         """Open the ledger in `folder`.
 
         Args:
             folder: Where it is.
             digest: What its counts must depend on, hex (see `patterns.counting_digest`).
+            chunks: How many the run has, if known: a file of any other does not belong to it.
             mend: If given, every file is read to its end, a damaged one is set aside, so that its
                 chunks are counted again, and `mend` is told; otherwise `folded` finds the damage.
+            tidy: Whether to remove what a crash left; not where another process may write.
 
         Raises:
             OutputError: A file cannot be read, or says nothing that makes sense.
@@ -76,16 +86,20 @@ class Ledger:
         self.chunks: set[int] = set()
         self.totals = Totals()
         self.still = Lock()
+        self._compacting = Lock()
         self._distinct = Distinct()
         self._folder = folder
         self._digest = bytes.fromhex(digest)
         self._files: list[Path] = []
-        remove_temporary(folder)
-        for path in files_in(folder):
-            if path.name != FOLDED and chunk_of(path) in self.chunks:
-                path.unlink()
-            else:
-                self._open(path, mend)
+        with explained(folder):
+            known = files_in(folder)
+            if tidy:
+                remove_temporary(folder)
+            for path in known:
+                if path.name == FOLDED or chunk_of(path) not in self.chunks:
+                    self._open(path, chunks, mend)
+                elif tidy:
+                    path.unlink()
 
     @property
     def unique(self) -> int:
@@ -98,7 +112,9 @@ class Ledger:
         Raises:
             PayloadError: The payload is damaged, not of this run, not what `counted` says, or holds
                 more than a chunk of so many bytes can; nothing was changed.
-            OutputError: The disk is full or fails; nothing was changed.
+            OutputError: The disk is full or fails. The chunk is folded if it is in `chunks`, that
+                is, if it was the files' putting together that failed; otherwise nothing was
+                changed.
         """
         if chunk in self.chunks:
             return False
@@ -112,11 +128,21 @@ class Ledger:
         )
         _demand_fit(counted, info)
         part = self._folder / f"part-{chunk:08}.counts"
-        write_atomically(part, orjson.dumps(counted), b"\n", payload)
+        try:
+            write_atomically(part, orjson.dumps(counted), b"\n", payload)
+        except OutputError:
+            with suppress(OSError):  # it may have its name already
+                part.unlink(missing_ok=True)
+            raise
         with self.still:
             self._note(part, {chunk}, counted, info)
-            if len(self._files) >= COMPACT_AT:
+            due = len(self._files) >= COMPACT_AT
+        # One thread at a time, and none that shows or adds has to wait for it.
+        if due and self._compacting.acquire(blocking=False):
+            try:
                 self.compact()
+            finally:
+                self._compacting.release()
         return True
 
     def folded(self) -> FoldedCounts:
@@ -125,30 +151,48 @@ class Ledger:
         Raises:
             OutputError: A file cannot be read, is damaged, or belongs to other text or options.
         """
+        return self._together(self._files)
+
+    def copy_to(self, folder: Path) -> None:
+        """Write all counts into a ledger's folder, as one file."""
+        self._write(folder, self._files, self.chunks, self.totals)
+
+    def compact(self) -> None:
+        """Put all counts into one file and remove the parts; what is added meanwhile stays a part.
+
+        Raises:
+            OutputError: As `folded`, or the disk is full or fails; then the parts are still there.
+        """
+        with self.still:
+            files, chunks, totals = [*self._files], {*self.chunks}, self.totals
+        self._write(self._folder, files, chunks, totals)
+        with self.still:
+            self._files = [self._folder / FOLDED, *self._files[len(files) :]]
+        remove_all([path for path in files if path.name != FOLDED])
+
+    def _write(self, folder: Path, files: list[Path], chunks: set[int], totals: Totals) -> None:
+        facts = {"chunks": sorted(chunks), "totals": totals.to_json()}
+        write_atomically(folder / FOLDED, orjson.dumps(facts), b"\n", self._together(files).payload)
+
+    def _together(self, files: list[Path]) -> FoldedCounts:
         payloads = []
-        for path in self._files:
+        for path in files:
             with explained(path):
                 payloads.append(payload_in(path))
         try:
             return FoldedCounts(payloads, self._digest)
         except KernelError as error:
-            raise damaged(self._files[error.index], error) from error
+            # Some kinds have nothing to do with any one file.
+            index = vars(error).get("index")
+            if isinstance(error, PayloadError) and index is not None:
+                raise damaged(files[index], error) from error
+            what = f"the counts in {self._folder} cannot be put together: {error}"
+            raise OutputError(what) from error
 
-    def copy_to(self, folder: Path) -> None:
-        """Write all counts into a ledger's folder, as one file."""
-        facts = {"chunks": sorted(self.chunks), "totals": self.totals.to_json()}
-        write_atomically(folder / FOLDED, orjson.dumps(facts), b"\n", self.folded().payload)
-
-    def compact(self) -> None:
-        """Put all counts into one file and remove the parts."""
-        self.copy_to(self._folder)
-        remove_all([path for path in self._files if path.name != FOLDED])
-        self._files = [self._folder / FOLDED]
-
-    def _open(self, path: Path, mend: Callable[[str], None] | None) -> None:
+    def _open(self, path: Path, chunks: int | None, mend: Callable[[str], None] | None) -> None:
         try:
             with explained(path):
-                chunks, totals = said_by(path)
+                found, totals = said_by(path, chunks)
                 info = Counts.check_payload(payload_in(path), self._digest) if mend else None
         except DamagedError as error:
             if mend is None:
@@ -156,7 +200,7 @@ class Ledger:
             path.replace(path.with_name(f"damaged-{path.name}"))
             mend(f"{error.message}; it is set aside and its chunks are counted again")
         else:
-            self._note(path, chunks, totals, info)
+            self._note(path, found, totals, info)
 
     def _note(
         self, path: Path, chunks: set[int], totals: Counted | Totals, info: PayloadInfo | None

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import secrets
-import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bpefleet.producer.directory import RunDirectory, check_free
+from bpefleet.producer.claim import new_run
+from bpefleet.producer.directory import RunDirectory
 from bpefleet.producer.ledger import Ledger
-from bpefleet.producer.lock import locked
 from bpefleet.producer.merge import TrainerProcess
 from bpefleet.producer.progress import Progress
 from bpefleet.producer.report import report
 from bpefleet.producer.run import RunResult
 from bpefleet.producer.stages import Stage
+from bpefleet.producer.stop import Stop
 from bpefleet.producer.versions import versions
 from bpefleet.producer.watch import Watch
-from bpefleet.shared.errors import BpefleetError, ChunksFailedError, InterruptedRunError
+from bpefleet.shared.errors import ChunksFailedError, InterruptedRunError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,35 +39,40 @@ def merge_again(path: Path, out: Path, options: dict[str, Any]) -> RunResult:
     options["max_token_length"] = options["max_token_length"] or 0
     changes = {name: value for name, value in options.items() if value is not None}
     chosen = replace(source.plan.options, **changes).checked()
-    check_free(out)
     start = Stage()
-    ledger = Ledger(source.counts, source.plan.digest)
-    missing = source.missing
-    if left := set(range(len(source.plan.chunks))) - ledger.chunks - {m["chunk"] for m in missing}:
-        raise ChunksFailedError(
-            f"{len(left)} of {len(source.plan.chunks)} chunks of {path} are not counted",
-            hint=f"finish it first: bpefleet resume {path}",
-        )
-    plan = replace(source.plan, run=secrets.token_hex(6), options=chosen)
-    directory = RunDirectory.create(out, plan)
     try:
-        with Progress(show=True) as progress, locked(out), TrainerProcess(out) as trainer:
-            ledger.copy_to(directory.counts)
-            watch = Watch(directory, progress)
-            watch.start_merging(ledger)
-            facts = {
-                "versions": versions(plan.engine),
-                "stages": {"counts": start.took()},
-                "missing": missing,
-                "counts_of": source.plan.run,
-                "taste": True,
-            }
-            manifest = trainer.train(facts, watch)
-            watch.close()
+        with Progress(show=True) as progress, new_run(out, whole=True) as place:
+            stop = Stop(out, progress.warn)
+            ledger, missing = _all_counts(source)
+            directory = place.create(replace(source.plan, run=secrets.token_hex(6), options=chosen))
+            with TrainerProcess(out) as trainer:
+                ledger.copy_to(directory.counts)
+                watch = Watch(directory, progress)
+                watch.start_merging(ledger)
+                facts = {
+                    "versions": versions(source.plan.engine),
+                    "stages": {"counts": start.took()},
+                    "missing": missing,
+                    "counts_of": source.plan.run,
+                    "taste": True,
+                }
+                manifest = trainer.train(facts, watch, stop)
+                watch.close()
             report(manifest, progress)
-    except (BpefleetError, KeyboardInterrupt) as error:
-        shutil.rmtree(out, ignore_errors=True)  # it holds nothing that `path` does not
-        if isinstance(error, KeyboardInterrupt):
-            raise InterruptedRunError("stopped", hint="start again") from None
-        raise
+    except (KeyboardInterrupt, InterruptedRunError):
+        raise InterruptedRunError("stopped", hint="start again") from None
     return RunResult(out, manifest, start.seconds)
+
+
+def _all_counts(source: RunDirectory) -> tuple[Ledger, list[dict[str, Any]]]:
+    """A run's counts, and what is known to be missing from them."""
+    count = len(source.plan.chunks)
+    # Its process may be at it: nothing there is changed.
+    ledger = Ledger(source.counts, source.plan.digest, chunks=count, tidy=False)
+    missing = source.missing
+    if left := set(range(count)) - ledger.chunks - {one["chunk"] for one in missing}:
+        raise ChunksFailedError(
+            f"{len(left)} of {count} chunks of {source.path} are not counted",
+            hint=f"finish it first: bpefleet resume {source.path}",
+        )
+    return ledger, missing

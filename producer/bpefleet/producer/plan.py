@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PLAN_VERSION: Final = 3
+_MOST: Final = 1 << 56
+"""Bytes: no corpus has so many, and a sum of such numbers still fits 64 bits."""
 _RUN: Final = re.compile(r"[A-Za-z0-9_-]+")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
@@ -79,6 +81,8 @@ class Plan(Message):
         self.options.checked()
         if not (_RUN.fullmatch(self.run) and _DIGEST.fullmatch(self.digest)):
             raise MessageError("Plan: odd run or digest")
+        if any("\0" in f.path or f.size < 0 for f in self.files) or self.total_bytes >= _MOST:
+            raise MessageError("Plan.files: a name or a size that no file has")
         for chunk in self.chunks:
             if not chunk or not all(self._holds(segment) for segment in chunk):
                 raise MessageError("Plan.chunks: a chunk is empty or lies outside the files")

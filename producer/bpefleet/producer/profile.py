@@ -16,6 +16,8 @@ from bpefleet.producer.chunk_times import (
     stage_seconds,
     took,
 )
+from bpefleet.producer.directory import LARGEST, MOST_OF_ANYTHING
+from bpefleet.producer.files import read_whole
 from bpefleet.producer.profile_reasons import explained
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.messages import Message
@@ -110,14 +112,16 @@ def read_manifest(directory: RunDirectory) -> dict[str, Any]:
     """
     path = directory.path / MANIFEST
     try:
-        manifest: Any = orjson.loads(path.read_bytes())
+        manifest: Any = orjson.loads(read_whole(path, LARGEST))
     except FileNotFoundError:
         raise OutputError(
             f"{directory.path} is not finished",
             hint=f"finish it first: bpefleet resume {directory.path}",
         ) from None
-    except (OSError, orjson.JSONDecodeError) as error:
-        raise OutputError(f"{path} cannot be read: {error}") from error
+    except OSError as error:
+        raise OutputError(f"{path}: {error.strerror}") from error
+    except orjson.JSONDecodeError as error:
+        raise OutputError(f"{path} is damaged: {error}") from error
     if not isinstance(manifest, dict) or not manifest.keys() >= {"stages", "totals", "options"}:
         raise OutputError(f"{path} is damaged: it lacks its stages, totals or options")
     return manifest
@@ -129,7 +133,10 @@ def _stages(directory: RunDirectory) -> Iterable[StageTime]:
     path = directory.path / MANIFEST
     for name, facts in read_manifest(directory)["stages"].items():
         try:
-            yield StageTime(name, float(facts["seconds"]), int(facts["peak_rss"]))
+            seconds, peak = float(facts["seconds"]), facts["peak_rss"]
+            if not (0 <= seconds < MOST_OF_ANYTHING and 0 <= peak < MOST_OF_ANYTHING):
+                raise ValueError("a number that nothing has")  # noqa: TRY301
+            yield StageTime(name, seconds, int(peak))
         except (KeyError, TypeError, ValueError) as error:
             raise OutputError(f"{path} is damaged: stage {name}: {error!r}") from error
 

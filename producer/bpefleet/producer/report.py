@@ -30,4 +30,6 @@ def kept(directory: RunDirectory) -> str:
     """What a stopped run leaves, and how to go on: a hint."""
     if directory.has_counts:
         return f"what was counted is kept; go on with it: bpefleet resume {directory.path}"
+    if directory.touched:
+        return f"nothing was counted yet; go on with it: bpefleet resume {directory.path}"
     return "nothing was counted yet; start again"

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from bpefleet.producer.few import Few
+from bpefleet.producer.files import read_whole, write_atomically
 from bpefleet.shared.keys import control_key
 from bpefleet.shared.messages import MessageError
-from bpefleet.shared.request import CANCEL, RETRY, Request, make_request, read_request
+from bpefleet.shared.request import CANCEL, LARGEST, RETRY, Request, make_request, read_request
 from bpefleet.shared.text import printable
 
 if TYPE_CHECKING:
@@ -32,10 +32,12 @@ _MOST: Final = 16
 
 
 def ask_retry(directory: Path, chunks: Sequence[int]) -> None:
-    """Ask the process that works in a directory to count failed chunks again; all if none named."""
-    temporary = directory / f"{RETRY_FILE}.new"
-    temporary.write_bytes(orjson.dumps(list(chunks)))
-    temporary.replace(directory / RETRY_FILE)
+    """Ask the process that works in a directory to count failed chunks again; all if none named.
+
+    Raises:
+        OutputError: It cannot be written.
+    """
+    write_atomically(directory / RETRY_FILE, orjson.dumps(list(chunks)))
 
 
 class Requests:
@@ -86,14 +88,26 @@ class Requests:
         return requests
 
     async def _from_directory(self) -> list[Request]:
-        chunks = await asyncio.to_thread(self._take_file)
-        return (
-            [] if chunks is None else [make_request(RETRY, chunks, "bpefleet retry", self._session)]
-        )
+        try:
+            chunks = await asyncio.to_thread(self._take_file)
+        except (OSError, ValueError) as error:
+            what = error.strerror if isinstance(error, OSError) else error
+            self._odd.tell(f"left aside: {printable(f'{self._file}: {what}')}")
+            return []
+        if chunks is None:
+            return []
+        return [make_request(RETRY, chunks, "bpefleet retry", self._session)]
 
     def _take_file(self) -> tuple[int, ...] | None:
-        with suppress(FileNotFoundError, orjson.JSONDecodeError):
-            data = self._file.read_bytes()
-            self._file.unlink()
-            return tuple(int(chunk) for chunk in orjson.loads(data))
-        return None
+        try:
+            data = read_whole(self._file, LARGEST)
+        except FileNotFoundError:
+            return None
+        except OSError:
+            self._file.replace(self._file.with_name(f"odd-{RETRY_FILE}"))  # ask of it once only
+            raise
+        self._file.unlink()
+        chunks = orjson.loads(data)
+        if not isinstance(chunks, list) or any(type(chunk) is not int for chunk in chunks):
+            raise ValueError("no list of chunks")
+        return tuple(chunks)

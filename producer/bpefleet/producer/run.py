@@ -5,16 +5,18 @@ split → enqueue → (Redis) → count → publish → (Redis) → fold → mer
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bpefleet.producer.claim import new_run
 from bpefleet.producer.count_here import count_here
-from bpefleet.producer.directory import RunDirectory, check_free
+from bpefleet.producer.directory import RunDirectory
 from bpefleet.producer.fleet import Fleet
 from bpefleet.producer.halt import Halt
+from bpefleet.producer.lock import locked
 from bpefleet.producer.missing import all_counted
 from bpefleet.producer.options import least_chunk_size
 from bpefleet.producer.plan import Plan
@@ -25,6 +27,7 @@ from bpefleet.producer.sources import find_files
 from bpefleet.producer.split import demand_few, even_chunk_size, split
 from bpefleet.producer.stages import Stage
 from bpefleet.producer.step import Step
+from bpefleet.producer.stop import Stop
 from bpefleet.producer.trainer import train_tokenizer
 from bpefleet.producer.versions import versions
 from bpefleet.shared.boundaries import boundaries
@@ -33,13 +36,12 @@ from bpefleet.shared.errors import (
     InterruptedRunError,
     OutputError,
     QueueError,
-    TrainerError,
 )
 from bpefleet.shared.patterns import resolve
 from bpefleet.shared.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     from bpefleet.producer.examples import Picked
     from bpefleet.producer.options import Request, Resources
@@ -80,34 +82,27 @@ def run(request: Request) -> RunResult:
         BpefleetError: It cannot be done; the class and the text say why and what to do.
     """
     options, resources = request.checked().options, request.resources
-    check_free(request.out)
-    begun, halt = Stage(), Halt.current()
+    begun = Stage()
     with Progress(show=resources.progress) as progress, ExitStack() as stack:
-        progress.show(_PLAN)
-        insist = request.format == "text"
-        files = find_files(request.sources, progress.warn, out=request.out, insist=insist)
-        halt.check()
-        total = sum(file.size for file in files)
-        if resources.chunk_size is not None:
-            demand_few(total, resources.chunk_size)
-        # The server and the workers start while the corpus is being split.
-        fleet = _fleet(stack, resources, files, request.out)
-        cutter = boundaries(resolve(options.pattern), options.special_tokens)
-        size = resources.chunk_size_for(options.pattern)
-        least = least_chunk_size(options.pattern)
-        size = even_chunk_size(total, size, fleet.size if fleet else 1, least=least)
-        chunks = []
-        for chunk in split(files, cutter, size, progress.warn):
-            halt.check()
-            chunks.append(chunk)
-        if fleet is not None:
-            fleet.announce(progress.tell)
-        directory = RunDirectory.create(request.out, Plan.make(options, files, chunks))
-        try:
-            result = _complete(directory, resources, fleet, progress, begun)
-        except BaseException:  # whatever it is, the next try must not find the name taken
-            directory.discard_if_untouched()
-            raise
+        with new_run(request.out) as place, _stopping(request.out, progress) as stop:
+            progress.show(_PLAN)
+            insist = request.format == "text"
+            files = find_files(request.sources, progress.warn, out=request.out, insist=insist)
+            stop.check()
+            total = sum(file.size for file in files)
+            if resources.chunk_size is not None:
+                demand_few(total, resources.chunk_size)
+            # The server and the workers start while the corpus is being split.
+            fleet = _fleet(stack, resources, files, request.out)
+            cutter = boundaries(resolve(options.pattern), options.special_tokens)
+            size = resources.chunk_size_for(options.pattern)
+            least = least_chunk_size(options.pattern)
+            size = even_chunk_size(total, size, fleet.size if fleet else 1, least=least)
+            chunks = list(stop.checked(split(files, cutter, size, progress.warn)))
+            if fleet is not None:
+                fleet.announce(progress.tell)
+            directory = place.create(Plan.make(options, files, chunks))
+            result = _complete(directory, resources, fleet, progress, stop, begun=begun)
         result = _report(result, resources, fleet, progress)
     return replace(result, seconds=begun.seconds)
 
@@ -124,18 +119,26 @@ def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunR
         BpefleetError: It cannot be done; the class and the text say why and what to do.
     """
     directory = RunDirectory.open(path)
-    if directory.complete:
-        raise OutputError(f"{path} is finished", hint="choose another directory for a new run")
+    _demand_unfinished(directory)
     directory.plan.check_files()
     resources = resources.checked()
     begun = Stage()
     with Progress(show=resources.progress) as progress, ExitStack() as stack:
-        fleet = _fleet(stack, resources, directory.plan.files, path)
-        if fleet is not None:
-            fleet.announce(progress.tell)
-        result = _complete(directory, resources, fleet, progress, begun, only)
+        with locked(path), _stopping(path, progress) as stop:
+            _demand_unfinished(directory)  # another process may just have finished it
+            fleet = _fleet(stack, resources, directory.plan.files, path)
+            if fleet is not None:
+                fleet.announce(progress.tell)
+            result = _complete(directory, resources, fleet, progress, stop, begun=begun, only=only)
         result = _report(result, resources, fleet, progress)
     return replace(result, seconds=begun.seconds)
+
+
+def _demand_unfinished(directory: RunDirectory) -> None:
+    if directory.complete:
+        raise OutputError(
+            f"{directory.path} is finished", hint="choose another directory for a new run"
+        )
 
 
 def _fleet(
@@ -151,20 +154,25 @@ def _complete(
     resources: Resources,
     fleet: Fleet | None,
     progress: Progress,
+    stop: Stop,
+    *,
     begun: Stage,
     only: Collection[int] = (),
 ) -> RunResult:
-    halt = Halt.current()
     try:
-        with session(directory, resources, progress, only) as this:
+        with session(directory, resources, progress, stop, only) as this:
+            stop.check()
             if fleet is None:
-                manifest = _in_process(this, begun, halt)
+                manifest = _in_process(this, begun)
             else:
-                manifest = _with_fleet(this, fleet, begun, halt)
+                manifest = _with_fleet(this, fleet, begun)
     except KeyboardInterrupt:
         raise InterruptedRunError("stopped", hint=kept(directory)) from None
+    except InterruptedRunError as error:
+        error.hint = error.hint or kept(directory)
+        raise
     except (OutputError, QueueError) as error:
-        error.hint = f"{error.hint}; {kept(directory)}"
+        error.hint = "; ".join(filter(None, (error.hint, kept(directory))))
         raise
     report(manifest, progress)
     return RunResult(directory.path, manifest)
@@ -192,7 +200,7 @@ def _report(
     return replace(result, report=written[-1], report_seconds=start.seconds)
 
 
-def _with_fleet(this: Session, fleet: Fleet, begun: Stage, halt: Halt) -> dict[str, Any]:
+def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
     this.watch.start_counting(this.ledger)
     # Only now: RQ, redis and asyncio are slow to import, and meanwhile the workers start.
     from bpefleet.producer.board import mirror  # noqa: PLC0415
@@ -200,7 +208,7 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage, halt: Halt) -> dict[s
 
     stages = {"plan": begun.took()}
     start = Stage()
-    with this.stop.on_signals(), halt.heeded_by(partial(_stop, this)):
+    with this.stop.on_signals():
         try:
             failed = count_there(this, fleet)
         finally:  # from here on nobody else posts, of an error's end neither
@@ -213,19 +221,14 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage, halt: Halt) -> dict[s
     }
     this.watch.start_merging(this.ledger)
     fleet.stop()
-    try:
-        with halt.heeded_by(fleet.trainer.kill):
-            return fleet.trainer.train(_facts(this, stages, missing), this.watch)
-    except TrainerError:
-        halt.check()
-        raise
+    return fleet.trainer.train(_facts(this, stages, missing), this.watch, this.stop)
 
 
-def _in_process(this: Session, begun: Stage, halt: Halt) -> dict[str, Any]:
+def _in_process(this: Session, begun: Stage) -> dict[str, Any]:
     this.watch.start_counting(this.ledger)
     stages = {"plan": begun.took()}
     start = Stage()
-    with this.stop.on_signals(), halt.heeded_by(partial(_stop, this)):
+    with this.stop.on_signals():
         failed = count_here(this)
     missing = all_counted(this, failed)
     stages["count"] = start.took()
@@ -237,18 +240,25 @@ def _in_process(this: Session, begun: Stage, halt: Halt) -> dict[str, Any]:
     facts = _facts(this, stages, missing)
 
     def merged(merges: int, tokens: Picked) -> None:
-        halt.check()
         this.watch.merged(merges, tokens)
+        this.stop.check()
 
     return train_tokenizer(
         this.directory, counts, this.ledger.totals, facts, merged, this.watch.writing
     )
 
 
-def _stop(this: Session, asked: int) -> None:
-    if asked > 1:
-        this.stop.now = True
-    this.stop.request()
+@contextmanager
+def _stopping(path: Path, progress: Progress) -> Iterator[Stop]:
+    """What ends a run early: a signal, a file in its directory, a word of the program it is in."""
+    stop = Stop(path, progress.warn)
+
+    def heed(asked: int) -> None:
+        stop.now = asked > 1
+        stop.request()
+
+    with Halt.current().heeded_by(heed):
+        yield stop
 
 
 def _facts(this: Session, stages: dict[str, Any], missing: object) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from bpefleet.producer.attempts import Journal
 from bpefleet.producer.directory import RunDirectory
 from bpefleet.producer.ledger import Ledger
-from bpefleet.producer.lock import locked
 from bpefleet.producer.options import Resources
 from bpefleet.producer.stop import Stop
 from bpefleet.producer.watch import Watch
@@ -45,29 +44,34 @@ class Session:
 
 @contextmanager
 def session(
-    directory: RunDirectory, resources: Resources, progress: Progress, only: Collection[int] = ()
+    directory: RunDirectory,
+    resources: Resources,
+    progress: Progress,
+    stop: Stop,
+    only: Collection[int] = (),
 ) -> Iterator[Session]:
-    """Hold a run directory and open what is in it.
+    """Open what is in a run directory that this process holds.
 
     Args:
         directory: The run.
         resources: Where the work is done.
         progress: Where to show it.
+        stop: Whether to end early.
         only: If not empty, the chunks to count; otherwise all that the ledger lacks.
 
     Raises:
-        OutputError: Another process holds it, or it cannot be read or written.
+        OutputError: It cannot be read or written.
     """
-    with locked(directory.path):
-        # Before anything else reads it: what is damaged has to be set aside first.
-        ledger = Ledger(directory.counts, directory.plan.digest, mend=progress.warn)
-        watch = Watch(directory, progress)
-        chunks = only or range(len(directory.plan.chunks))
-        todo = sorted(set(chunks) - ledger.chunks)
-        stop = Stop(directory.path, watch.warn)
-        journal = Journal(directory.path)
-        try:
-            yield Session(directory, resources, ledger, journal, watch, stop, todo)
-        finally:
-            journal.close()
-            watch.close()
+    plan = directory.plan
+    directory.make_counts()  # some copying leaves empty folders out
+    # Before anything else reads it: what is damaged has to be set aside first.
+    ledger = Ledger(directory.counts, plan.digest, chunks=len(plan.chunks), mend=progress.warn)
+    watch = Watch(directory, progress)
+    stop.say = watch.warn
+    todo = sorted(set(only or range(len(plan.chunks))) - ledger.chunks)
+    journal = Journal(directory.path)
+    try:
+        yield Session(directory, resources, ledger, journal, watch, stop, todo)
+    finally:
+        journal.close()
+        watch.close()

@@ -34,7 +34,7 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         OutputError: The directory cannot be read or is damaged.
     """
     plan = directory.plan
-    counted, totals = read_index(directory.counts)
+    counted, totals = read_index(directory.counts, len(plan.chunks))
     failed = failures(directory, counted)
     merges_made, unique = directory.made
     stage = DONE if directory.complete else STOPPED if counted or failed else PLANNED

@@ -12,11 +12,12 @@ import orjson
 
 from bpefleet.producer.attempts import read_attempts
 from bpefleet.producer.directory import RunDirectory
+from bpefleet.producer.files import read_whole
 from bpefleet.producer.ledger_files import read_index
 from bpefleet.producer.lock import holder
 from bpefleet.producer.snapshot import at_rest, failures
 from bpefleet.producer.status_times import StatusTimes
-from bpefleet.producer.watch import SNAPSHOT
+from bpefleet.producer.watch import LARGEST, SNAPSHOT
 from bpefleet.shared.errors import QueueError, UsageError
 from bpefleet.shared.keys import status_key
 from bpefleet.shared.messages import MessageError
@@ -85,7 +86,7 @@ def of_directory(directory: RunDirectory) -> Snapshot:
     """
     if holder(directory.path):
         try:
-            return Snapshot.from_json(orjson.loads((directory.path / SNAPSHOT).read_bytes()))
+            return Snapshot.from_json(orjson.loads(read_whole(directory.path / SNAPSHOT, LARGEST)))
         except (OSError, orjson.JSONDecodeError, MessageError):
             pass  # it began just now
     return at_rest(directory, time.time())
@@ -142,7 +143,7 @@ def show_failed(path: Path, *, as_json: bool) -> None:
         OutputError: The directory cannot be read.
     """
     directory = RunDirectory.open(path)
-    counted, _ = read_index(directory.counts)
+    counted, _ = read_index(directory.counts, len(directory.plan.chunks))
     failed = failures(directory, counted)
     if as_json:
         click.echo(orjson.dumps([f.to_json() for f in failed], option=orjson.OPT_INDENT_2))

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from bpefleet.producer.sweep import Sweep
 
 SNAPSHOT: Final = "status.json"
+LARGEST: Final = 1 << 26
+"""Bytes of a snapshot."""
 _EVERY: Final = 1.0
 _RATE_OVER: Final = 30.0
 _MERGES_OVER: Final = 5.0
@@ -187,7 +189,8 @@ class Watch:
     def close(self) -> None:
         """Leave no snapshot behind: from now on the directory tells."""
         self._say()
-        self._path.unlink(missing_ok=True)
+        with suppress(OSError):
+            self._path.unlink()
         if self.mirror is not None:
             rest = at_rest(self._directory, time.time())
             self.mirror(replace(rest, merging=self._now.merging))

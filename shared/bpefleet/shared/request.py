@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 RETRY: Final = "retry"
 CANCEL: Final = "cancel"
 _CONTEXT: Final = "request"
-_LARGEST: Final = 1 << 20
+LARGEST: Final = 1 << 20
 """Bytes of a request: one that names a hundred thousand chunks."""
 _STALE_AFTER: Final = 600.0
 """Seconds after which a request is not followed: so late it is no longer what was meant."""
@@ -62,8 +62,8 @@ def read_request(signer: Signer, run: str, session: str, data: bytes) -> Request
         MessageError: It is too large, is not signed with the fleet's key, is no request, was meant
             for another session, or is stale.
     """
-    if len(data) > _LARGEST:
-        raise MessageError(f"a request is larger than {_LARGEST} bytes")
+    if len(data) > LARGEST:
+        raise MessageError(f"a request is larger than {LARGEST} bytes")
     signature, _, body = data.partition(b"\n")
     if not signer.accepts(signature, _CONTEXT, run.encode(), body):
         raise MessageError("a request is not signed with the fleet's key")
