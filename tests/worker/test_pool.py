@@ -20,6 +20,8 @@ _STOPS_ITSELF = """
 import logging, os, signal, sys
 from bpefleet.shared.signing import Signer
 from bpefleet.worker.pool import WorkerPool
+from bpefleet.worker.tally import Tally
+from bpefleet.worker.told import Told
 
 class Stops(logging.Handler):
     def emit(self, record):
@@ -27,7 +29,7 @@ class Stops(logging.Handler):
             os.kill(os.getpid(), signal.SIGTERM)
 
 logging.getLogger("bpefleet.worker").addHandler(Stops())
-sys.exit(WorkerPool(sys.argv[1], 1, signer=Signer()).run())
+sys.exit(WorkerPool(sys.argv[1], 1, signer=Signer(), told=Told(Tally(1), "")).run())
 """
 """A pool that gets SIGTERM when it has decided to start another worker and has not yet."""
 
@@ -35,6 +37,8 @@ _STOPPED_AT_REAPING = """
 import os, signal, sys
 from bpefleet.shared.signing import Signer
 from bpefleet.worker.pool import WorkerPool
+from bpefleet.worker.tally import Tally
+from bpefleet.worker.told import Told
 
 def stopping(wait):
     def and_stop(*arguments):
@@ -47,7 +51,7 @@ def stopping(wait):
 
 stopped = []
 os.wait, os.waitpid = stopping(os.wait), stopping(os.waitpid)
-sys.exit(WorkerPool(sys.argv[1], 2, signer=Signer()).run())
+sys.exit(WorkerPool(sys.argv[1], 2, signer=Signer(), told=Told(Tally(2), "")).run())
 """
 """A pool that gets SIGTERM when the kernel knows a dead worker no more, and the pool still does."""
 
