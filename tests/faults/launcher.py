@@ -36,6 +36,7 @@ class Command:
         program: str = "",
     ) -> None:
         self._log = log
+        self._is_pool = arguments[0] == "worker"
         command = (sys.executable, "-P", "-c", program) if program else BPEFLEET
         with log.open("wb") as stderr:
             self._process = subprocess.Popen(
@@ -102,7 +103,7 @@ class Command:
     @property
     def workers(self) -> list[int]:
         """The process ids of its workers, be it a run or a pool."""
-        pool = self.pid if POOL in command_line(self.pid) else self.pool
+        pool = self.pid if self._is_pool else self.pool
         return children(pool) if pool else []
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 from typing import TYPE_CHECKING, Final, Self
@@ -76,6 +77,18 @@ class Server:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+    def freeze(self) -> None:
+        """Have it fall silent, with all connections open."""
+        self._send(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Have it go on."""
+        self._send(signal.SIGCONT)
+
+    def _send(self, number: signal.Signals) -> None:
+        assert self._process is not None
+        self._process.send_signal(number)
 
     def _answers(self) -> bool:
         with self.client() as client:

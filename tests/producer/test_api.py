@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bpefleet.producer import train, train_async
+from bpefleet.producer import outage, train, train_async
 from bpefleet.producer.embedded import EmbeddedServer
 from bpefleet.shared import connect
 from bpefleet.shared.errors import OutputError, QueueError, UsageError
@@ -81,11 +81,11 @@ def test_max_token_length_and_min_frequency_hold(corpus: Path, tmp_path: Path) -
 def test_a_redis_that_stays_away_ends_the_run_with_an_error(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connect, "_RETRIES", 1)
+    monkeypatch.setattr(outage, "_PATIENCE", 0.5)
     with EmbeddedServer() as server, ThreadPoolExecutor() as pool:
         run = pool.submit(train, corpus, vocab_size=270, out=tmp_path / "run", redis=server.url)
         with connect.connect(server.url) as connection:
             eventually(lambda: connection.llen("rq:queue:bpefleet"))
         server.stop()
-        with pytest.raises(QueueError, match="failed in the middle of the run"):
+        with pytest.raises(QueueError, match="has been away for"):
             run.result(timeout=30)

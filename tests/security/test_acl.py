@@ -11,7 +11,9 @@ from redis.exceptions import NoPermissionError
 
 from bpefleet.producer.embedded import EmbeddedServer
 from bpefleet.shared import keys
-from bpefleet.shared.connect import connect
+from bpefleet.shared.connect import check, connect
+from bpefleet.shared.errors import ExitCode, QueueError
+from bpefleet.shared.rights import Role
 from tests.artifacts import artifacts
 from tests.command import bpefleet
 from tests.eventually import eventually
@@ -155,6 +157,36 @@ _OWN: dict[str, list[tuple[Any, ...]]] = {
         *_SCRIPTS,
     ],
 }
+
+
+@pytest.mark.parametrize("role", Role)
+@pytest.mark.parametrize("user", _ROLES)
+def test_a_user_of_another_role_is_refused_at_the_start(
+    urls: Urls, user: str, role: Role, producer_url: str
+) -> None:
+    """Each can do its own part, and no other; nothing is done in trying."""
+    # A producer has all rights that a dashboard has.
+    if role.value == f"bpefleet-{user}" or (user, role) == ("producer", Role.DASHBOARD):
+        check(urls[user], role)
+    else:
+        with pytest.raises(QueueError, match=f"as a {role.name.lower()} does") as caught:
+            check(urls[user], role)
+        assert "bpefleet acl" in caught.value.hint
+    with connect(producer_url) as connection:
+        assert not connection.exists("rq:job:check-0", "rq:worker:check", "bpefleet:status:check")
+
+
+def test_the_command_says_so(urls: Urls, tmp_path: Path) -> None:
+    done = bpefleet("worker", "--redis", urls["dashboard"], "-n", 1, cwd=tmp_path, timeout=30)
+    assert done.returncode == ExitCode.QUEUE
+    assert "denies this user what is needed" in done.stderr
+    assert "bpefleet acl" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.fixture
+def producer_url(urls: Urls) -> str:
+    return urls["producer"]
 
 
 @pytest.mark.parametrize("role", _ROLES)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpefleet.shared.connect import connect, is_local, redacted
+from bpefleet.shared.connect import connect
 from bpefleet.shared.errors import QueueError, UsageError
 from bpefleet.shared.patterns import resolve
+from bpefleet.shared.redis_url import is_local, redacted
 from bpefleet.shared.signing import read_key
 from tests.security.fuzz import damaged, fuzz
 

@@ -10,8 +10,9 @@ import pytest
 
 from bpefleet.producer.embedded import EmbeddedServer
 from bpefleet.shared import keys
-from bpefleet.shared.connect import check, connect, redacted
+from bpefleet.shared.connect import check, connect
 from bpefleet.shared.errors import ExitCode, QueueError
+from bpefleet.shared.redis_url import redacted
 from tests.command import bpefleet, descendants
 from tests.eventually import eventually
 from tests.security.fleet import serving, training

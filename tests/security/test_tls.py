@@ -13,6 +13,7 @@ import subprocess
 import threading
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
@@ -21,10 +22,12 @@ import pytest
 import trustme
 
 from bpefleet.producer.embedded import EmbeddedServer
-from bpefleet.shared.errors import ExitCode
+from bpefleet.shared.connect import check
+from bpefleet.shared.errors import ExitCode, QueueError
 from tests.artifacts import artifacts
 from tests.command import bpefleet
 from tests.eventually import eventually
+from tests.faults.server import Server
 from tests.security.fleet import VOCAB
 
 if TYPE_CHECKING:
@@ -36,8 +39,9 @@ class Certificates:
     """Files with certificates.
 
     Attributes:
-        folder: Where they are: `ca.pem`, `server.pem`, `client.pem` (with their keys), and a
-            client's and a CA that nobody trusts: `strange.pem`, `other-ca.pem`.
+        folder: Where they are: `ca.pem`, `server.pem`, `client.pem` (with their keys), a client's
+            and a CA that nobody trusts: `strange.pem`, `other-ca.pem`; a server's that is of
+            another name, and one that is too old: `elsewhere.pem`, `expired.pem`.
     """
 
     folder: Path
@@ -52,8 +56,15 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
     ca, other = trustme.CA(), trustme.CA()
     ca.cert_pem.write_to_path(folder / "ca.pem")
     other.cert_pem.write_to_path(folder / "other-ca.pem")
-    for name, issuer in (("server", ca), ("client", ca), ("strange", other)):
-        issued = issuer.issue_cert("localhost", "127.0.0.1")
+    past = datetime(2020, 1, 2, tzinfo=UTC)
+    for name, issuer, host, until in (
+        ("server", ca, "localhost", None),
+        ("client", ca, "localhost", None),
+        ("strange", other, "localhost", None),
+        ("elsewhere", ca, "redis.example", None),
+        ("expired", ca, "localhost", past),
+    ):
+        issued = issuer.issue_cert(host, not_after=until)
         issued.private_key_and_cert_chain_pem.write_to_path(folder / f"{name}.pem")
     return Certificates(folder)
 
@@ -61,12 +72,12 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 class Proxy:
     """Ends TLS in front of a server on a unix socket; asks clients for their certificate."""
 
-    def __init__(self, socket_path: str, certificates: Certificates) -> None:
+    def __init__(self, socket_path: str, certificates: Certificates, own: str) -> None:
         self._path = socket_path
         self._tls = ssl.create_default_context(
             ssl.Purpose.CLIENT_AUTH, cafile=certificates / "ca.pem"
         )
-        self._tls.load_cert_chain(certificates / "server.pem")
+        self._tls.load_cert_chain(certificates / f"{own}.pem")
         self._tls.verify_mode = ssl.CERT_REQUIRED
         self.port = 0
         self._ready = threading.Event()
@@ -109,10 +120,10 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 @contextmanager
-def _proxy(certificates: Certificates) -> Iterator[int]:
+def _proxy(certificates: Certificates, own: str = "server") -> Iterator[int]:
     with (
         EmbeddedServer() as server,
-        Proxy(server.url.removeprefix("unix://"), certificates) as port,
+        Proxy(server.url.removeprefix("unix://"), certificates, own) as port,
     ):
         yield port
 
@@ -129,7 +140,7 @@ def _tls_server() -> str | None:
 
 
 @contextmanager
-def _server(certificates: Certificates) -> Iterator[int]:
+def _server(certificates: Certificates, own: str = "server") -> Iterator[int]:
     command = _tls_server()
     assert command is not None
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -138,8 +149,8 @@ def _server(certificates: Certificates) -> Iterator[int]:
         "--port": "0",
         "--bind": "127.0.0.1",
         "--tls-port": str(port),
-        "--tls-cert-file": str(certificates / "server.pem"),
-        "--tls-key-file": str(certificates / "server.pem"),
+        "--tls-cert-file": str(certificates / f"{own}.pem"),
+        "--tls-key-file": str(certificates / f"{own}.pem"),
         "--tls-ca-cert-file": str(certificates / "ca.pem"),
         "--tls-auth-clients": "yes",
         "--save": "",
@@ -170,7 +181,7 @@ def port(request: pytest.FixtureRequest, certificates: Certificates) -> Iterator
 
 
 def _url(port: int, certificates: Certificates, ca: str = "ca", client: str = "client") -> str:
-    options = {"ssl_ca_certs": certificates / f"{ca}.pem"}
+    options = {"ssl_ca_certs": certificates / f"{ca}.pem"} if ca else {}
     if client:
         options |= dict.fromkeys(("ssl_certfile", "ssl_keyfile"), certificates / f"{client}.pem")
     return f"rediss://localhost:{port}/0?{urlencode(options)}"
@@ -190,20 +201,28 @@ def test_a_run_over_tls(
 
 
 @pytest.mark.parametrize(
-    ("ca", "client"), [("other-ca", "client"), ("ca", ""), ("ca", "strange"), ("nothing", "client")]
+    ("given", "told"),
+    [
+        (("other-ca", "client"), ("signed by nobody trusted here", "?ssl_ca_certs=")),
+        (("", "client"), ("signed by nobody trusted here", "?ssl_ca_certs=")),
+        (("ca", ""), ("wants a certificate of this client", "ssl_certfile=")),
+        (("ca", "strange"), ("does not accept this client's certificate", "tls-ca-cert-file")),
+        (("nothing", "client"), ("nothing.pem cannot be read", "whole path")),
+        (("ca", "nothing"), ("nothing.pem cannot be read", "whole path")),
+    ],
 )
 def test_who_is_not_certified_is_told_so(
-    port: int, certificates: Certificates, corpus: Path, tmp_path: Path, ca: str, client: str
-) -> None:
-    url = _url(port, certificates, ca, client)
+    port: int, certificates: Certificates, corpus: Path, tmp_path: Path, given: tuple[str, str],
+    told: tuple[str, ...],
+) -> None:  # fmt: skip
+    url = _url(port, certificates, *given)
     train = bpefleet("train", corpus, "-o", tmp_path / "run", *VOCAB, "--redis", url, timeout=60)
     serve = bpefleet("worker", "--redis", url, "-n", 1, timeout=60)
     for done in (train, serve):
         assert done.returncode == ExitCode.QUEUE, done.stderr
-        assert done.stderr.startswith(f"error: cannot reach Redis at rediss://localhost:{port}/0: ")
+        assert done.stderr.startswith("error: ")
+        assert all(words in done.stderr for words in told), done.stderr
         assert "Traceback" not in done.stderr
-        if ca == "other-ca":
-            assert "certificate verify failed" in done.stderr
     assert not (tmp_path / "run").exists()
 
 
@@ -211,4 +230,37 @@ def test_plain_words_to_a_tls_port_are_refused(port: int, corpus: Path, tmp_path
     url = f"redis://localhost:{port}/0"
     done = bpefleet("train", corpus, "-o", tmp_path / "run", *VOCAB, "--redis", url, timeout=60)
     assert done.returncode == ExitCode.QUEUE
+    assert "it speaks TLS\nhint: write rediss://" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("own", "told"), [("elsewhere", "is for another name"), ("expired", "is of another time")]
+)
+@pytest.mark.parametrize("end", _ENDS)
+def test_a_server_s_certificate_that_is_not_good_is_told_so(
+    certificates: Certificates, end: str, own: str, told: str
+) -> None:
+    with _ENDS[end](certificates, own) as port, pytest.raises(QueueError, match=told):
+        check(_url(port, certificates))
+
+
+def test_tls_to_a_plain_port(certificates: Certificates, tmp_path: Path) -> None:
+    with Server(tmp_path) as server, pytest.raises(QueueError, match="speaks no TLS") as caught:
+        check(_url(server.port, certificates))
+    assert "write redis://" in caught.value.hint
+
+
+def test_certificates_that_are_none_are_told_so_before_connecting(
+    certificates: Certificates, tmp_path: Path
+) -> None:
+    (tmp_path / "text.pem").write_text("no certificate")
+    own, other = certificates / "client.pem", certificates / "strange.pem"
+    for options, told in (
+        ({"ssl_ca_certs": tmp_path / "text.pem"}, "holds no certificate"),
+        ({"ssl_certfile": own, "ssl_keyfile": other}, "do not belong together"),
+        ({"ssl_certfile": certificates / "ca.pem"}, "no certificate with its key"),
+        ({"ssl_keyfile": own}, "no ssl_certfile"),
+    ):
+        with pytest.raises(QueueError, match=told):
+            check(f"rediss://localhost:1/0?{urlencode(options)}")

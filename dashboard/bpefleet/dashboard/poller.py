@@ -26,7 +26,8 @@ EVERY: Final = 1.0
 _GAP: Final = 0.1
 """Seconds between two looks at least, however many pages are opened."""
 
-_PATIENCE: Final = 5.0
+_PATIENCE: Final = 3.0
+"""Seconds for a look: with those between two, a Redis that is away is told of within five."""
 _MOST_RUNS: Final = 200
 _LARGEST: Final = 64 << 20
 """Bytes of a status or detail that are read: thousands of failures, or chunks by the million."""
@@ -112,6 +113,8 @@ class Poller:
         try:
             async with asyncio.timeout(_PATIENCE):
                 await self._read(details)
+            if self.problem:
+                _log.warning("Redis answers again")
             self.problem = ""
         except (RedisError, OSError, TimeoutError) as error:
             if not self.problem:

@@ -17,9 +17,11 @@ import uvicorn
 
 from bpefleet.dashboard.access import Access
 from bpefleet.dashboard.app import Dashboard
-from bpefleet.shared.connect import check, connect_async, redacted
+from bpefleet.shared.connect import check, connect_async
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.logs import configure
+from bpefleet.shared.redis_url import redacted
+from bpefleet.shared.rights import Role
 from bpefleet.shared.signing import read_key
 from bpefleet.shared.text import printable
 
@@ -60,7 +62,7 @@ def serve(settings: Settings) -> None:
     signer = read_key(settings.key_file)
     token = _read_token(settings.token_file) if settings.token_file else secrets.token_urlsafe(24)
     access = Access(token, settings.host, frozenset(name.lower() for name in settings.names))
-    check(settings.redis)
+    check(settings.redis, Role.DASHBOARD)
     listener = _listen(settings)
     _log_to_stderr(settings.beside)
     redis = connect_async(settings.redis)

@@ -10,11 +10,11 @@ Hence the sweep, which compares what should be queued with what is.
 from __future__ import annotations
 
 import asyncio
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Final
 
 import orjson
-from redis.exceptions import OutOfMemoryError
+from redis.exceptions import OutOfMemoryError, RedisError
 
 from bpefleet.producer.board import post
 from bpefleet.producer.chunks import Chunks
@@ -43,6 +43,9 @@ _GLANCE_SECONDS: Final = 0.1
 _FULL_PAUSE: Final = 1.0
 _AT_ONCE: Final = 128
 """Jobs that are queued at once, in some tens of milliseconds."""
+_FAREWELL: Final = 3.0
+"""Seconds for taking jobs off the queue after a second Ctrl-C."""
+
 _BETWEEN_MS: Final = 50
 """In which a worker goes from one chunk to the next, and a chunk's counts are folded."""
 
@@ -82,7 +85,7 @@ class Aggregator:
         self._enqueuer = enqueuer
         self._halted = False
         self._events = Events(redis, plan, enqueuer.signer, session.watch.warn)
-        self._sweep = Sweep(plan, redis, upkeep, session.watch)
+        self._sweep = Sweep(plan, redis, upkeep, session.watch, enqueuer.signer.key_id)
         self._requests = Requests(
             redis, plan.run, session.directory.path, enqueuer.signer, session.watch
         )
@@ -127,7 +130,9 @@ class Aggregator:
                 await self._show(looked=True)
         except asyncio.CancelledError:
             await self._folding.leave()
-            await self._withdraw()
+            with suppress(RedisError, TimeoutError):  # it may be away, and nobody waits for it
+                async with asyncio.timeout(_FAREWELL):
+                    await self._withdraw()
             raise
         finally:
             await self._folding.leave()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import orjson
 from redis.exceptions import RedisError
@@ -24,14 +24,17 @@ from bpefleet.shared.status import Snapshot
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_WITHIN: Final = 2.0
+"""Seconds that a snapshot may take that nobody depends on."""
+
 _Shown = TypeVar("_Shown", bound=Message)
 
 
 def mirror(url: str) -> Callable[[Snapshot], None]:
     """What posts snapshots, and does without if Redis fails: the run needs it no more."""
-    from bpefleet.shared.connect import connect  # noqa: PLC0415  slow to import, see `run`
+    from bpefleet.shared.connect import connect_once  # noqa: PLC0415  slow to import, see `run`
 
-    connection = connect(url, patient=False)
+    connection = connect_once(url, _WITHIN)
 
     def show(now: Snapshot) -> None:
         with suppress(RedisError), connection.pipeline(transaction=False) as pipeline:
@@ -69,7 +72,7 @@ def read(url: str, run: str, key: str, kind: type[_Shown]) -> _Shown | None:
 
     check(url)
     try:
-        with connect(url) as connection:
+        with connect(url, patient=False) as connection:
             data: Any = connection.get(key)
         return None if data is None else kind.from_json(orjson.loads(data))
     except (RedisError, orjson.JSONDecodeError, MessageError) as error:
@@ -96,7 +99,8 @@ def post_report(url: str, now: Snapshot, html: bytes, warn: Callable[[str], None
             f"room for {LARGEST_REPORT:,}"
         )
         return
-    from bpefleet.shared.connect import connect, redacted  # noqa: PLC0415  slow to import
+    from bpefleet.shared.connect import connect  # noqa: PLC0415  slow to import
+    from bpefleet.shared.redis_url import redacted  # noqa: PLC0415  likewise
 
     try:
         with connect(url, patient=False) as connection, connection.pipeline() as pipeline:

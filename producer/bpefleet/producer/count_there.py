@@ -13,9 +13,11 @@ from bpefleet.producer.abandoned import end_abandoned
 from bpefleet.producer.aggregator import Aggregator
 from bpefleet.producer.enqueue import Enqueuer
 from bpefleet.producer.loop import run_beside
+from bpefleet.producer.outage import StoppedInOutageError, outages_told
 from bpefleet.producer.payloads import Payloads
-from bpefleet.shared.connect import connect, connect_async, redacted
+from bpefleet.shared.connect import connect, connect_async
 from bpefleet.shared.errors import QueueError
+from bpefleet.shared.redis_url import redacted
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -40,6 +42,8 @@ def count_there(session: Session, fleet: Fleet) -> dict[int, Failed]:
     """
     try:
         return run_beside(lambda: _count(session, fleet))
+    except StoppedInOutageError:
+        raise KeyboardInterrupt from None
     except RedisError as error:
         raise QueueError(
             f"Redis at {redacted(fleet.url)} failed in the middle of the run: {error}",
@@ -52,19 +56,23 @@ async def _count(session: Session, fleet: Fleet) -> dict[int, Failed]:
     with connect(fleet.url, fleet.signer, patient=patient) as connection:
         plan, resources = session.directory.plan, session.resources
         enqueuer = Enqueuer(connection, plan, errors=resources.errors, timeout=resources.timeout)
-        async with (
-            connect_async(fleet.url, patient=patient) as redis,
-            Payloads(fleet.url, redis) as payloads,
-        ):
-            aggregator = Aggregator(
-                session,
-                redis=redis,
-                payloads=payloads,
-                enqueuer=enqueuer,
-                upkeep=Upkeep(fleet, connection),
-            )
-            await aggregator.run()
-        await asyncio.to_thread(enqueuer.forget_run)
+        try:
+            async with (
+                connect_async(fleet.url, patient=patient) as redis,
+                Payloads(fleet.url, redis) as payloads,
+                outages_told(session, fleet.url),
+            ):
+                aggregator = Aggregator(
+                    session,
+                    redis=redis,
+                    payloads=payloads,
+                    enqueuer=enqueuer,
+                    upkeep=Upkeep(fleet, connection),
+                )
+                await aggregator.run()
+            await asyncio.to_thread(enqueuer.forget_run)
+        finally:
+            connection.give_up()  # a thread may still wait for it, and asyncio for the thread
     return aggregator.chunks.failed
 
 

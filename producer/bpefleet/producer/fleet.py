@@ -128,7 +128,8 @@ class Fleet:
         if self._resources.redis is None:
             return self._for_counting.enter_context(EmbeddedServer()).url
         from bpefleet.shared.connect import check, demand_trust  # noqa: PLC0415  slow to import
+        from bpefleet.shared.rights import Role  # noqa: PLC0415  likewise
 
         demand_trust(self._resources.redis, self.signer, insecure=self._resources.insecure)
-        check(self._resources.redis)
+        check(self._resources.redis, Role.PRODUCER)
         return self._resources.redis

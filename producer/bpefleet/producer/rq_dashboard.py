@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from bpefleet.shared.connect import check, connect, is_local, redacted
+from bpefleet.shared.connect import check, connect
 from bpefleet.shared.errors import UsageError
+from bpefleet.shared.redis_url import is_local, redacted
 from bpefleet.shared.serializer import install
 
 if TYPE_CHECKING:

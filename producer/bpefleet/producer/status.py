@@ -95,6 +95,9 @@ def of_directory(directory: RunDirectory) -> Snapshot:
 def lines(now: Snapshot, times: str = "") -> Iterable[str]:
     """A snapshot in words, and beside it the seconds by stage."""
     yield f"run {now.run}: {now.stage}" + (f", {now.producer}" if now.producer else "")
+    if now.redis_away:
+        away = timedelta(seconds=round(min(max(0.0, now.updated - now.redis_away), _LONGEST)))
+        yield f"  redis    has not answered for {away}; the run waits for it"
     share = 100 * now.bytes_counted / now.bytes if now.bytes else 100
     about = "about " if now.stage == COUNT else ""
     yield (

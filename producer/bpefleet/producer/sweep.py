@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bpefleet.producer.batches import answers_async
 from bpefleet.producer.few import Few
+from bpefleet.producer.other_keys import OtherKeys
 from bpefleet.producer.workers import seen_workers
-from bpefleet.shared.keys import QUEUE, STAGE_FIELD, events_key, job_id
+from bpefleet.shared.keys import QUEUE, REFUSED_FIELD, STAGE_FIELD, events_key, job_id
 from bpefleet.shared.text import printable
 
 if TYPE_CHECKING:
@@ -38,8 +39,9 @@ _SLICE: Final = 10_000
 _GLANCED: Final = 1000
 """Chunks that a glance looks at, at the most."""
 _STARTED: Final = b"started"
+_FAILED: Final = b"failed"
 _ENDED: Final = (b"finished", b"failed", b"stopped", b"canceled")
-_FIELDS: Final = ["status", "worker_name", STAGE_FIELD]
+_FIELDS: Final = ["status", "worker_name", STAGE_FIELD, REFUSED_FIELD]
 
 
 @dataclass(slots=True)
@@ -48,7 +50,8 @@ class Found:
 
     Attributes:
         forgotten: Chunks that Redis knows nothing of: it restarted without persistence, or somebody
-            emptied the queue.
+            emptied the queue. Also those that a worker refused for having another key: that was no
+            attempt.
         unannounced: Chunks whose job ended without an event.
     """
 
@@ -67,7 +70,12 @@ class Sweep:
     """
 
     def __init__(
-        self, plan: Plan, redis: Redis, upkeep: Callable[[int], str | None], watch: Watch
+        self,
+        plan: Plan,
+        redis: Redis,
+        upkeep: Callable[[int], str | None],
+        watch: Watch,
+        key_id: str = "",
     ) -> None:
         self.running: dict[int, str] = {}
         self.seen: list[Seen] = []
@@ -81,14 +89,15 @@ class Sweep:
         self._next = time.monotonic()
         self._idle_said = False
         self._strangers: set[str] = set()
+        self._other_keys = OtherKeys(key_id, watch.warn)
         self._misplaced: set[int] = set()
         self._marks: dict[int, Place] = {}
         self._since: dict[int, float] = {}
 
     @property
     def workers(self) -> int:
-        """How many workers of the fleet serve the queue."""
-        return sum(seen.is_ours for seen in self.seen)
+        """How many workers of the fleet serve the queue, with the run's key."""
+        return sum(self._other_keys.ours(seen) for seen in self.seen)
 
     @property
     def due(self) -> bool:
@@ -131,7 +140,7 @@ class Sweep:
             return
         found = await self._jobs(chunks)
         started = {
-            chunk: tuple(fields[1:])
+            chunk: tuple(fields[1:3])
             for chunk, fields in zip(chunks, found, strict=True)
             if fields and fields[0] == _STARTED
         }
@@ -158,8 +167,10 @@ class Sweep:
         ended: dict[int, bool] = {}
         misplaced: set[int] = set()
         for chunk, place, fields in await self._states(chunks):
-            status, worker, stage = fields
-            if status is None or status in _ENDED:
+            status, worker, stage, refused = fields
+            if status == _FAILED and refused is not None:
+                found.forgotten.append(chunk)
+            elif status is None or status in _ENDED:
                 ended[chunk] = status is not None
             elif status == _STARTED:
                 started[chunk] = worker, stage
@@ -198,7 +209,7 @@ class Sweep:
     async def _states(self, chunks: list[int]) -> list[tuple[int, bool, list[bytes | None]]]:
         """Each chunk that waits on the queue no more, and its job.
 
-        Of a job: whether it is on its way to a worker; its status, worker and stage. Read in the
+        Of a job: whether it is on its way to a worker, and its `_FIELDS`. Read in the
         order in which a job goes, lest one is missed on its way: the queue, the list between, its
         own hash.
         """
@@ -213,7 +224,7 @@ class Sweep:
         ]
 
     async def _jobs(self, chunks: list[int]) -> list[Any]:
-        """Of each chunk's job its status, worker and stage."""
+        """Of each chunk's job its status, worker, stage, and the key of who refused it."""
         run = self._plan.run
         return await answers_async(
             self._redis,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+import threading
 import time
 from collections import deque
 from contextlib import suppress
@@ -62,6 +63,8 @@ class Watch:
         self._progress = progress
         self._path = directory.path / SNAPSHOT
         self._next = 0.0
+        self._away = 0.0
+        self._lock = threading.Lock()
         self._pace = Pace(_RATE_OVER)
         self._unsaid: deque[tuple[str, dict[str, str | int]]] = deque()
         self._now = replace(
@@ -201,10 +204,20 @@ class Watch:
         )
         self._progress.show(step_of(newer))
 
+    def away(self, since: float) -> None:
+        """Redis does not answer since then, Unix seconds; 0: it does. Also says what is unsaid.
+
+        Callable beside all else: who else tells of the run waits for Redis.
+        """
+        self._away = since
+        self._say()
+        self._show(self._now)
+
     def _say(self) -> None:
-        while self._unsaid:
-            text, about = self._unsaid.popleft()
-            self._progress.warn(text, run=self._now.run, **about)
+        with self._lock:
+            while self._unsaid:
+                text, about = self._unsaid.popleft()
+                self._progress.warn(text, run=self._now.run, **about)
 
     def _failures(self, chunks: Chunks) -> list[Failure]:
         describe = self._directory.plan.describe
@@ -215,13 +228,14 @@ class Watch:
 
     def _show(self, snapshot: Snapshot) -> Snapshot:
         self._next = time.monotonic() + _EVERY
-        self._now = replace(snapshot, updated=time.time())
-        data = orjson.dumps(self._now)
-        temporary = self._path.with_suffix(".json.new")
-        with suppress(OSError):  # a full disk will be said where it matters
-            with create(temporary) as file:
-                file.write(data)
-            temporary.replace(self._path)
+        with self._lock:
+            self._now = replace(snapshot, updated=time.time(), redis_away=self._away)
+            data = orjson.dumps(self._now)
+            temporary = self._path.with_suffix(".json.new")
+            with suppress(OSError):  # a full disk will be said where it matters
+                with create(temporary) as file:
+                    file.write(data)
+                temporary.replace(self._path)
         if self.mirror is not None:
             self.mirror(self._now)
         return self._now

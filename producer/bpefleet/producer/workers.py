@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rq.utils import str_to_date
 
 from bpefleet.producer.batches import answers, answers_async
-from bpefleet.shared.keys import FLEET_WORKER, QUEUE
+from bpefleet.shared.keys import FLEET_WORKER, KEY_FIELD, QUEUE
 from bpefleet.shared.text import printable
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _NAMES: Final = f"rq:workers:{QUEUE}"
 _PREFIX: Final = "rq:worker:"
-_FIELDS: Final = [FLEET_WORKER, "hostname", "pid", "last_heartbeat"]
+_FIELDS: Final = [FLEET_WORKER, KEY_FIELD, "hostname", "pid", "last_heartbeat"]
 
 
 @dataclass(slots=True)
@@ -34,6 +34,7 @@ class Seen:
     pid: int
     heard: float
     is_ours: bool
+    key: str
     chunk: int | None = None
     doing: str = ""
     since: float = 0.0
@@ -58,10 +59,9 @@ async def seen_workers(redis: AsyncRedis) -> list[Seen]:
     ]
 
 
-def _seen(
-    key: bytes, ours: bytes | None, host: bytes | None, pid: bytes | None, heard: bytes | None
-) -> Seen:
+def _seen(key: bytes, *fields: bytes | None) -> Seen:
     """A worker by the fields of its hash, which anyone may have written."""
+    ours, key_id, host, pid, heard = fields
     try:
         when = str_to_date(heard or b"").timestamp() if heard else 0.0
     except ValueError:
@@ -72,4 +72,5 @@ def _seen(
         pid=int(pid) if pid and pid.isdigit() else 0,
         heard=when,
         is_ours=bool(ours),
+        key=printable((key_id or b"").decode("utf-8", "replace")),
     )

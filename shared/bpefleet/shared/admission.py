@@ -5,6 +5,7 @@ Checked on the raw fields, before anything is decompressed, decoded or parsed.
 
 from __future__ import annotations
 
+import re
 import zlib
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from bpefleet.shared.signing import Signer
 
 _CONTEXT: Final = "job"
+_KEY_ID: Final = re.compile(rb"[0-9a-f]{8}")
 _SIGNED: Final = ("data", "origin", "description", "timeout", "created_at", "enqueued_at")
 """The fields that decide what is counted and how, where, for how long; when it was queued; and
 what people are shown of it."""
@@ -47,6 +49,10 @@ class RefusedJobError(ValueError):
     """A job is not loaded; the text says why, to follow the job's id."""
 
 
+class OtherKeyError(RefusedJobError):
+    """A job is not loaded, since who queued it has another key, or none."""
+
+
 def sign_job(signer: Signer, job_id: str, fields: Mapping[str, Any]) -> bytes:
     """The signature of a job with these fields."""
     return signer.sign(_CONTEXT, *_signed(job_id, fields))
@@ -65,12 +71,23 @@ def admitted(signer: Signer, job_id: str, fields: Mapping[str, bytes]) -> dict[b
         raise RefusedJobError(f"is larger than {_LARGEST} bytes")
     signature = fields.get("signature", b"")
     if not signer.accepts(signature, _CONTEXT, *_signed(job_id, fields)):
+        theirs = key_id(fields)
+        # A stranger's job need not say anything of keys, and is no mistake with them.
+        if keys.KEY_FIELD in fields and theirs != signer.key_id:
+            how = f"is signed with key {theirs}" if theirs else "is not signed"
+            raise OtherKeyError(f"{how}, and this side has key {signer.key_id}")
         how = "is not signed with the fleet's key" if signature else "is not signed"
         raise RefusedJobError(how)
     loaded = {name.encode(): fields[name] for name in _LOADED if name in fields}
     if "data" in fields:
         loaded[b"data"] = _inflated(fields["data"])
     return loaded
+
+
+def key_id(fields: Mapping[str, bytes]) -> str:
+    """The id of the key that a job says it is signed with; empty if it says none."""
+    found = fields.get(keys.KEY_FIELD, b"")
+    return found.decode() if _KEY_ID.fullmatch(found) else ""
 
 
 def harmless(fields: Mapping[str, bytes]) -> dict[bytes, bytes]:

@@ -1,44 +1,70 @@
-"""Connections to Redis that ride out a restart, and a first check that fails fast.
+"""Connections to Redis that ride out its absence, and a first check that fails fast.
 
 A worker or an aggregator that runs for days must survive a Redis restart; a mistyped URL must be
-said within seconds. So `check` tries once, and the connections made afterwards are patient: about
-two minutes of retries, growing to one every two seconds.
+said within seconds. So `check` tries once, and the connections made afterwards wait for as long as
+it takes, trying every two seconds; `pulse` tells people meanwhile.
 """
 
 from __future__ import annotations
 
-import ipaddress
 import secrets
-from typing import Any, Final, cast
+import threading
+from typing import Any, Final, Self, cast
 
 import redis
 import redis.asyncio
 from redis import exceptions as redis_errors
 from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import ExponentialBackoff, NoBackoff
-from redis.connection import parse_url
 from redis.retry import Retry
 
 from bpefleet.shared import keys
+from bpefleet.shared.certificates import check_files
+from bpefleet.shared.diagnosis import ANSWERS_WITHIN, diagnosed
 from bpefleet.shared.errors import QueueError, UsageError
+from bpefleet.shared.redis_url import is_local, parsed, redacted, scheme, target
+from bpefleet.shared.rights import Role, demand_rights
 from bpefleet.shared.signing import Signer
 
 SOCKET_TIMEOUT: Final = 30.0
 """Seconds without an answer until a connection counts as lost; a blocking read must be shorter."""
 
-_CHECK_TIMEOUT: Final = 5.0
 _OLDEST_SERVER: Final = (6, 2)
-_SCHEMES: Final = {
-    "redis": "redis",
-    "rediss": "rediss",
-    "unix": "unix",
-    "valkey": "redis",
-    "valkeys": "rediss",
-    "valkey+unix": "unix",
+_FOR_EVER: Final = -1
+_FEW_RETRIES: Final = 3
+_PATIENT: Final[dict[str, Any]] = {
+    "retry_on_error": [
+        redis_errors.ConnectionError,
+        redis_errors.TimeoutError,
+        redis_errors.BusyLoadingError,
+    ],
+    "health_check_interval": 15,
+    "socket_timeout": SOCKET_TIMEOUT,
+    # A work-horse connects anew for each job. This saves it three round trips and the search for
+    # redis-py's own version in the installed metadata.
+    "protocol": 2,
+    "driver_info": None,
 }
-_URL_HINT: Final = (
-    "give redis://[user:password@]host:6379/0, rediss://… for TLS, or unix:///path/to/socket"
-)
+
+
+class _Waiting(ExponentialBackoff):
+    """Pauses between tries, which end when somebody gives up. Does the waiting itself.
+
+    Attributes:
+        over: Set to have whoever waits here fail.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(cap=2, base=0.1)
+        self.over = threading.Event()
+
+    def __deepcopy__(self, _memo: object) -> Self:  # redis-py gives each connection a copy
+        return self
+
+    def compute(self, failures: int) -> float:
+        if self.over.wait(super().compute(failures)):
+            raise redis_errors.RedisError("Redis is away, and nobody waits for it any more")
+        return 0.0
 
 
 class FleetRedis(redis.Redis):
@@ -49,6 +75,12 @@ class FleetRedis(redis.Redis):
     """
 
     signer = Signer()
+    _waiting: _Waiting
+
+    def give_up(self) -> None:
+        """Have every thread that waits for an answer fail now: nobody wants it any more."""
+        self._waiting.over.set()
+        self.connection_pool.disconnect()
 
 
 def connect(url: str, signer: Signer | None = None, *, patient: bool = True) -> FleetRedis:
@@ -62,9 +94,11 @@ def connect(url: str, signer: Signer | None = None, *, patient: bool = True) -> 
     Raises:
         QueueError: `url` is not a Redis URL.
     """
-    retry = Retry(_backoff(), _RETRIES if patient else _FEW_RETRIES)
+    waiting = _Waiting()
+    retry = Retry(waiting, _FOR_EVER if patient else _FEW_RETRIES)
     connection = cast("FleetRedis", _from_url(FleetRedis, url, retry=retry, **_PATIENT))
     connection.signer = signer or Signer()
+    connection._waiting = waiting  # noqa: SLF001  redis-py makes the object
     return connection
 
 
@@ -74,9 +108,22 @@ def connect_async(url: str, *, patient: bool = True) -> redis.asyncio.Redis:
     Raises:
         QueueError: `url` is not a Redis URL.
     """
-    retry = AsyncRetry(_backoff(), _RETRIES if patient else _FEW_RETRIES)
+    backoff = ExponentialBackoff(cap=2, base=0.1)
+    retry = AsyncRetry(backoff, _FOR_EVER if patient else _FEW_RETRIES)
     client = _from_url(redis.asyncio.Redis, url, retry=retry, **_PATIENT)
     return cast("redis.asyncio.Redis", client)
+
+
+def connect_once(url: str, within: float) -> redis.Redis:
+    """A connection that tries everything once, and waits for an answer for so many seconds.
+
+    Raises:
+        QueueError: `url` is not a Redis URL.
+    """
+    once: dict[str, Any] = {"socket_timeout": within, "retry": Retry(NoBackoff(), 0), "protocol": 2}
+    if scheme(url) != "unix":
+        once["socket_connect_timeout"] = within
+    return cast("redis.Redis", _from_url(redis.Redis, url, **once))
 
 
 def demand_trust(url: str, signer: Signer, *, insecure: bool) -> None:
@@ -95,40 +142,26 @@ def demand_trust(url: str, signer: Signer, *, insecure: bool) -> None:
     )
 
 
-def is_local(url: str) -> bool:
-    """Whether a URL names a server on this machine: a socket, or the loopback interface."""
-    if _scheme(url) == "unix":
-        return True
-    try:
-        # The client's own reading of the URL, lest another host be meant than is connected to.
-        parts: dict[str, Any] = parse_url(_target(url))  # type: ignore[no-untyped-call]
-    except ValueError:
-        raise _no_url(url) from None
-    host = str(parts.get("host", "localhost"))
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def check(url: str) -> None:
+def check(url: str, role: Role | None = None) -> None:
     """Make sure that Redis answers, lets us in, takes writes and is new enough for RQ.
+
+    Args:
+        url: Where it is.
+        role: What we are, to see that our user may do all that this takes; None to write only.
 
     Raises:
         QueueError: It does not, said in one line without the password, within seconds.
     """
-    once = {"socket_timeout": _CHECK_TIMEOUT, "retry": Retry(NoBackoff(), 0)}
-    if _scheme(url) != "unix":
-        once["socket_connect_timeout"] = _CHECK_TIMEOUT
-    with _from_url(redis.Redis, url, **once) as connection:
+    check_files(url)
+    with connect_once(url, ANSWERS_WITHIN) as connection:
         try:
             connection.ping()
+            if role is not None:
+                demand_rights(connection, role)
             connection.set(keys.check_key(secrets.token_hex(8)), b"", px=1000)
             version = str(connection.info("server")["redis_version"])
         except (redis_errors.RedisError, OSError, UnicodeError) as error:
-            raise _explain(url, error) from None
+            raise diagnosed(url, error) from None
     if tuple(int(part) for part in version.split(".")[:2]) < _OLDEST_SERVER:
         raise QueueError(
             f"Redis {version} at {redacted(url)} is too old",
@@ -136,97 +169,6 @@ def check(url: str) -> None:
         )
 
 
-def redacted(url: str) -> str:
-    """`url` without its password and without options, which may hold passwords too."""
-    # Not by a URL parser: a malformed URL is what most needs to be shown, and must not leak.
-    scheme, separator, rest = url.partition("://") if "://" in url else ("", "", url)
-    if "@" in rest.partition("?")[2]:  # in an option, or a password that is not encoded
-        return f"{scheme}{separator}***"
-    login, at, place = rest.rpartition("@")
-    user, colon, _password = login.partition(":")
-    return f"{scheme}{separator}{user}{':***' if colon else ''}{at}{place.partition('?')[0]}"
-
-
-_EXPLANATIONS: Final[tuple[tuple[tuple[type[Exception], ...], str, str], ...]] = (
-    (
-        (redis_errors.AuthenticationError, redis_errors.AuthenticationWrongNumberOfArgsError),
-        "Redis at {where} does not accept the user or password",
-        "put them into the URL: redis://user:password@host:6379/0",
-    ),
-    (
-        (redis_errors.NoPermissionError,),
-        "Redis at {where} denies this user what the queue needs: {error}",
-        "allow the user the keys rq:* and bpefleet:*",
-    ),
-    (
-        (redis_errors.ReadOnlyError,),
-        "Redis at {where} is a read-only replica",
-        "give the primary's URL",
-    ),
-    (
-        (redis_errors.OutOfMemoryError,),
-        "Redis at {where} is full (maxmemory)",
-        "raise it, or remove keys",
-    ),
-    (
-        (redis_errors.BusyLoadingError,),
-        "Redis at {where} is still loading its data",
-        "try again soon",
-    ),
-    (
-        (redis_errors.TimeoutError, TimeoutError),
-        f"Redis at {{where}} does not answer within {_CHECK_TIMEOUT:.0f} s",
-        "check host, port and firewall",
-    ),
-    ((redis_errors.ResponseError,), "Redis at {where} refuses to work: {error}", ""),
-)
-_RETRIES: Final = 60
-_FEW_RETRIES: Final = 3
-_PATIENT: Final[dict[str, Any]] = {
-    "retry_on_error": [
-        redis_errors.ConnectionError,
-        redis_errors.TimeoutError,
-        redis_errors.BusyLoadingError,
-    ],
-    "health_check_interval": 15,
-    "socket_timeout": SOCKET_TIMEOUT,
-    # A work-horse connects anew for each job. This saves it three round trips and the search for
-    # redis-py's own version in the installed metadata.
-    "protocol": 2,
-    "driver_info": None,
-}
-
-
-def _backoff() -> ExponentialBackoff:
-    return ExponentialBackoff(cap=2, base=0.1)
-
-
-def _scheme(url: str) -> str:
-    scheme = _SCHEMES.get(url.partition("://")[0].lower())
-    if scheme is None or "://" not in url:
-        raise _no_url(url)
-    return scheme
-
-
 def _from_url(client: Any, url: str, **options: Any) -> Any:
-    try:
-        return client.from_url(_target(url), **options)
-    except (ValueError, TypeError):  # its text may quote the password
-        raise _no_url(url) from None
-
-
-def _target(url: str) -> str:
-    return f"{_scheme(url)}://{url.partition('://')[2]}"
-
-
-def _no_url(url: str) -> QueueError:
-    return QueueError(f"not a Redis URL: {redacted(url)}", hint=_URL_HINT)
-
-
-def _explain(url: str, error: Exception) -> QueueError:
-    for kinds, text, hint in _EXPLANATIONS:
-        if isinstance(error, kinds):
-            return QueueError(text.format(where=redacted(url), error=error), hint=hint)
-    return QueueError(
-        f"cannot reach Redis at {redacted(url)}: {error}", hint="is it running there?"
-    )
+    parsed(url)  # says what is wrong, where redis-py would quote the password
+    return client.from_url(target(url), **options)

@@ -22,7 +22,14 @@ from rq.job import Job
 from rq.utils import import_attribute, utcformat
 
 from bpefleet.shared import keys
-from bpefleet.shared.admission import RefusedJobError, admitted, harmless, sign_job
+from bpefleet.shared.admission import (
+    OtherKeyError,
+    RefusedJobError,
+    admitted,
+    harmless,
+    key_id,
+    sign_job,
+)
 from bpefleet.shared.errors import BpefleetError
 from bpefleet.shared.event import event_fields
 from bpefleet.shared.failures import describe, describe_text
@@ -67,13 +74,16 @@ class FleetJob(Job):
     Attributes:
         failed: Why the last attempt failed, once known better than RQ's own text says it.
         refused: What is wrong with the job as found in Redis; it is then neither parsed nor run.
+        foreign: Whether that is that who queued it has another key than we, or only one side any.
         log_text: Tells the last lines of the attempt's log; set where it runs.
     """
 
     failed: Failed | None = None
     refused: str = ""
+    foreign: bool = False
     log_text: Callable[[], str] | None = None
     _end: Counted
+    _signed_with: str = ""
 
     @property
     def bytes_read(self) -> int:
@@ -97,6 +107,10 @@ class FleetJob(Job):
             ForbiddenJobError: The job was refused, names another function, or a chunk that its id
                 does not.
         """
+        if not self.refused and self._signed_with and not self.signer.key:
+            # Its answer could not be signed, and nobody would take it.
+            self.refused = f"is signed with key {self._signed_with}, and this side has none"
+            self.foreign = True
         if not self.refused and (self.func_name != keys.COUNT_CHUNK or self.instance is not None):
             self.refused = f"asks for {self.func_name!r}, which is not run"
         if not self.refused and tuple(self.args[:2]) != keys.run_and_chunk(self.id):
@@ -120,7 +134,8 @@ class FleetJob(Job):
     def to_dict(self, include_meta: bool = True, include_result: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002  RQ's signature
         """What Redis holds of the job, signed."""
         fields = super().to_dict(include_meta, include_result)
-        return fields | {"signature": sign_job(self.signer, self.id, fields)}
+        signature = sign_job(self.signer, self.id, fields)
+        return fields | {"signature": signature, keys.KEY_FIELD: self.signer.key_id}
 
     def restore(self, raw_data: Any) -> None:
         """Load from Redis what may be loaded: what is refused keeps nothing but its id and state.
@@ -130,9 +145,11 @@ class FleetJob(Job):
         fields = {key.decode("ascii", "replace"): value for key, value in raw_data.items()}
         try:
             super().restore(admitted(self.signer, self.id, fields))
+            self._signed_with = key_id(fields)
             _ = self.func_name, self.args, self.kwargs  # parsed now, while it can be refused
         except Exception as error:  # noqa: BLE001  whatever a stranger can think of
             self.refused = str(error) if isinstance(error, RefusedJobError) else "is malformed"
+            self.foreign = isinstance(error, OtherKeyError)
             super().restore(harmless(fields))
         self.description = line(self.description or "")
         self._success_callback_name = None
@@ -195,6 +212,8 @@ class FleetJob(Job):
         self, exc_string: str, pipeline: Pipeline, *args: Any, **kwargs: Any
     ) -> None:
         super()._handle_failure(exc_string, pipeline, *args, **kwargs)
+        if self.foreign:
+            pipeline.hset(self.key, keys.REFUSED_FIELD, self.signer.key_id)
         failed = self.failed or describe_text(exc_string)
         failed = replace(
             failed,

@@ -50,6 +50,13 @@ QUEUE: Final = "bpefleet"
 FLEET_WORKER: Final = "bpefleet"
 """Field of a worker's hash in Redis that ours have, with their version."""
 
+KEY_FIELD: Final = "key"
+"""Field of the hash of a worker, or of a job, with the id of the key that it has or is signed with
+(`Signer.key_id`). Anyone could have written it: it explains, and nothing is allowed for it."""
+
+REFUSED_FIELD: Final = "refused"
+"""Field of a failed job's hash with the key id of the worker that refused it for having another."""
+
 STAGE_FIELD: Final = "stage"
 """Field of a running job's hash that tells what its work-horse is at."""
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _BYTES: Final = 32
+_KEY_ID: Final = "key id"
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -49,6 +50,11 @@ class Signer:
             mac.update(len(part).to_bytes(8, "little"))
             mac.update(part)
         return mac.hexdigest().encode()
+
+    @property
+    def key_id(self) -> str:
+        """Eight hex digits that tell keys apart and tell nothing of them; empty without a key."""
+        return self.sign(_KEY_ID)[:8].decode()
 
     def accepts(self, signature: bytes, context: str, *parts: bytes) -> bool:
         """Whether a signature is that of the message; always true without a key."""

@@ -125,6 +125,7 @@ class Snapshot(Message):
         redis_memory: Bytes that Redis uses; 0 if unknown.
         unfolded: Ends of attempts that lie in Redis, not yet folded or noted.
         merging: How merging goes, or went; None before.
+        redis_away: Unix seconds since when Redis does not answer the producer; 0 if it does.
     """
 
     run: str
@@ -154,6 +155,7 @@ class Snapshot(Message):
     unfolded: int
     merging: Merging | None
     session: str = ""
+    redis_away: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

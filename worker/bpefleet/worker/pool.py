@@ -10,25 +10,29 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from redis.exceptions import RedisError
+from rq.exceptions import StopRequested
+
 from bpefleet.shared import keys
 from bpefleet.shared.connect import connect
+from bpefleet.shared.diagnosis import explained
 from bpefleet.shared.lifeline import die_with
 from bpefleet.shared.logs import bind
+from bpefleet.shared.pulse import Pulse
 from bpefleet.worker import tasks  # noqa: F401 - imported once here, not by every work-horse
 from bpefleet.worker.corpus import confine
+from bpefleet.worker.signals import STOPS, Signals
 from bpefleet.worker.told import LOOK_SECONDS
 from bpefleet.worker.worker import FleetWorker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import FrameType
 
     from bpefleet.shared.signing import Signer
     from bpefleet.worker.told import Told
 
 log = logging.getLogger("bpefleet.worker")
 
-_STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _HEALTHY_AFTER: Final = 60.0
 _LONGEST_DELAY: Final = 30.0
 
@@ -51,9 +55,12 @@ class _Child:
 class WorkerPool:
     """Forks workers, replaces those that die, and stops them all on a signal.
 
-    The first SIGTERM or SIGINT lets the running chunks end; the second kills. Each worker is a
-    process group of its own, so that Ctrl-C in a terminal reaches the pool alone, which passes it
-    on once. Workers die with the pool, and work-horses with their worker.
+    The first SIGTERM or SIGINT lets the running chunks end; the second kills, and so does the first
+    if Redis is away, since nobody could be told of those chunks. Each worker is a process group of
+    its own, so that Ctrl-C in a terminal reaches the pool alone, which passes it on once. Workers
+    die with the pool, and work-horses with their worker.
+
+    The workers wait for a Redis that is away; the pool says so, once for all of them.
     """
 
     def __init__(
@@ -73,7 +80,10 @@ class WorkerPool:
         self._signer = signer
         self._roots = tuple(roots)
         self._children: dict[int, _Child] = {}
-        self._signals = 0
+        self._stops = 0
+        self._deserted = False
+        self._signals = Signals()
+        self._pulse = Pulse(url)
         self._told = told
         self._free = list(range(processes))
 
@@ -81,33 +91,37 @@ class WorkerPool:
         """Serve until stopped.
 
         Returns:
-            An exit code: 0 if stopped in peace, 130 if the workers had to be killed.
+            An exit code: 0 if one signal stopped it, 130 if a second one had the workers killed.
         """
-        for number in _STOP_SIGNALS:
-            signal.signal(number, self._on_signal)
         confine(self._roots)
         gc.freeze()  # collections in the children would copy pages that they share
-        for _ in range(self._processes):
-            self._start(deaths=0)
-        self._told.begin()
-        signal.signal(signal.SIGALRM, lambda *_: self._told.look())
-        signal.setitimer(signal.ITIMER_REAL, LOOK_SECONDS, LOOK_SECONDS)
-        while self._children:
-            self._ended(*os.wait())
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        with self._signals:
+            for _ in range(self._processes):
+                self._start(deaths=0)
+            self._told.begin()
+            while self._children:
+                for _ in self._signals.wait(min(self._pulse.due_in, LOOK_SECONDS)):
+                    self._stop()
+                self._reap()
+                self._feel_pulse()
+                self._told.look()
+        self._pulse.close()
         self._told.end()
-        return 0 if self._signals <= 1 else 128 + signal.SIGINT
+        return 0 if self._stops <= 1 else 128 + signal.SIGINT
 
     def _start(self, deaths: int) -> None:
-        pool = os.getpid()
-        # A signal between fork and the bookkeeping would miss the new child, or run the pool's
-        # handler in it.
-        signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)
-        desk = self._free.pop()
-        if (pid := os.fork()) == 0:
-            self._work(pool, deaths, desk)
+        pool, desk = os.getpid(), self._free.pop()
+        with self._signals.held():
+            if (pid := os.fork()) == 0:
+                self._work(pool, deaths, desk)
         self._children[pid] = _Child(time.monotonic(), deaths, desk)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOP_SIGNALS)
+
+    def _reap(self) -> None:
+        while self._children:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                return
+            self._ended(pid, status)
 
     def _ended(self, pid: int, status: int) -> None:
         child = self._children.pop(pid, None)
@@ -115,7 +129,7 @@ class WorkerPool:
         if child is not None:
             self._free.append(child.desk)
             self._told.tally.desk(child.desk).end()
-        if child is None or self._signals or code == 0:
+        if child is None or self._stops or code == 0:
             return
         young = time.monotonic() - child.born < _HEALTHY_AFTER
         deaths = child.deaths + 1 if young else 0
@@ -123,10 +137,22 @@ class WorkerPool:
         log.warning("worker process %d %s; starting another", pid, how)
         self._start(deaths)
 
-    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        self._signals += 1
+    def _stop(self) -> None:
+        self._stops += 1
+        self._send(signal.SIGTERM if self._stops == 1 else signal.SIGKILL)
+
+    def _send(self, number: signal.Signals) -> None:
+        # All of them are there: the ended ones are taken off the list in the moment of `waitpid`.
         for pid in self._children:
-            os.kill(pid, signal.SIGTERM if self._signals == 1 else signal.SIGKILL)
+            os.kill(pid, number)
+
+    def _feel_pulse(self) -> None:
+        if self._children and not self._pulse.due_in and (text := self._pulse.beat()):
+            log.warning("%s", text)
+        if self._stops and self._pulse.away_since and not self._deserted:
+            self._deserted = True
+            log.warning("stopping at once; what was being counted is counted again elsewhere")
+            self._send(signal.SIGKILL)
 
     def _work(self, pool: int, deaths: int, desk: int) -> None:
         """The life of a worker process; never returns.
@@ -136,11 +162,10 @@ class WorkerPool:
         """
         code = 1
         try:
-            for number in _STOP_SIGNALS:
-                signal.signal(number, signal.SIG_DFL)
+            self._signals.leave()
             os.setpgrp()
             die_with(pool)
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOP_SIGNALS)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
             if deaths:
                 time.sleep(min(_LONGEST_DELAY, 2.0 ** (deaths - 1)))
             worker = FleetWorker(
@@ -152,6 +177,10 @@ class WorkerPool:
             worker.work(logging_level=logging.getLevelName(log.getEffectiveLevel()))
             # RQ ends its loop in silence after an unexpected error, too.
             code = 0 if worker.stop_requested else 1
+        except StopRequested:  # RQ's loop catches it, but not between its turns
+            code = 0
+        except RedisError as error:
+            log.error("%s", explained(self._url, error))  # noqa: TRY400  it says all
         except BaseException:
             log.exception("worker process %d failed", os.getpid())
         finally:

@@ -6,10 +6,12 @@ import os
 from typing import TYPE_CHECKING
 
 from bpefleet.shared.amounts import several
-from bpefleet.shared.connect import check, demand_trust, is_local, redacted
+from bpefleet.shared.connect import check, demand_trust
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.lifeline import die_with
 from bpefleet.shared.logs import HUMAN, configure
+from bpefleet.shared.redis_url import is_local, redacted
+from bpefleet.shared.rights import Role
 from bpefleet.shared.signing import read_key
 from bpefleet.worker.pool import WorkerPool
 from bpefleet.worker.tally import Tally
@@ -65,7 +67,7 @@ def serve(
     for root in roots:
         if not os.path.isdir(root):  # noqa: PTH112  a root is compared as a string
             raise UsageError(f"the corpus root {root} is no directory")
-    check(url)
+    check(url, Role.WORKER)
     tally = Tally(processes)
     told = Told(tally, _served(url, processes, signer, roots))
     return WorkerPool(url, processes, signer=signer, roots=roots, told=told).run()

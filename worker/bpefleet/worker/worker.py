@@ -6,14 +6,17 @@ Importing this module makes JSON the serializer of the whole process, RQ's own c
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import signal
 import socket
+import time
 from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
+from redis.exceptions import RedisError
 from rq import SpawnWorker, Worker, logutils, worker_registration
 from rq.job_lifecycle import record_job_failure
 from rq.utils import now
@@ -26,6 +29,7 @@ from bpefleet.shared.lifeline import die_with
 from bpefleet.shared.memory import peak_of
 from bpefleet.shared.messages import Failed
 from bpefleet.shared.serializer import JsonSerializer, install
+from bpefleet.shared.signing import Signer
 from bpefleet.shared.tail import Tail
 from bpefleet.shared.text import printable
 from bpefleet.worker.tally import Tally
@@ -33,7 +37,7 @@ from bpefleet.worker.tally import Tally
 if TYPE_CHECKING:
     from resource import struct_rusage
 
-    from redis.client import Pipeline
+    from redis.client import Pipeline, PubSub
     from rq import Queue
     from rq.job import Job
 
@@ -47,6 +51,21 @@ _VERSION: Final = version("bpefleet")
 
 # RQ blocks for a job this much less than the worker's time to live.
 _RQ_DEQUEUE_MARGIN: Final = 15
+
+
+class _Brief(logging.Filter):
+    """Takes the traceback out of records about an error of Redis's: its text says it all."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Let the record pass, shortened."""
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, RedisError):
+            record.msg, record.args = "%s %s", (record.getMessage(), printable(str(error)))
+            record.exc_info = record.exc_text = None
+        return True
+
+
+_BRIEFLY: Final = _Brief()
 
 
 class FleetWorker(Worker):
@@ -71,6 +90,9 @@ class FleetWorker(Worker):
         }
         super().__init__(queues, name or _new_name(), **options)
         self._tail = Tail()
+        self._met_own_key = False
+        self._told_other_key = False
+        self.log.addFilter(_BRIEFLY)
         self._desk = desk or Tally(1).desk(0)
         # RQ itself makes workers without queues when it lists them.
         if self.queues and self.queue_names() != [keys.QUEUE]:
@@ -109,15 +131,26 @@ class FleetWorker(Worker):
 
     def serialize(self) -> dict[Any, Any]:
         """What Redis tells of this worker: that it runs nothing but counting jobs, among others."""
-        return super().serialize() | {keys.FLEET_WORKER: _VERSION}
+        signer: Signer = getattr(self.connection, "signer", Signer())
+        return super().serialize() | {
+            keys.FLEET_WORKER: _VERSION,
+            keys.KEY_FIELD: signer.key_id,
+        }
 
     def execute_job(self, job: Job, queue: Queue) -> None:
-        """Count a chunk in a work-horse; what is not to be run costs no fork."""
+        """Count a chunk in a work-horse; what is not to be run costs no fork.
+
+        A worker that has met no job of its own key's takes its time with those of another: it would
+        have them off the queue faster than the workers that can count them.
+        """
         if isinstance(job, FleetJob) and (why := job.unfit):
             self._put_aside(job, queue, why)
+            if job.foreign and not self._met_own_key:
+                time.sleep(HEARTBEAT)
         elif isinstance(job, FleetJob) and job.last_date is not None and job.last_date < now():
             self._drop(job, queue)
         else:
+            self._met_own_key = True
             self._desk.begin(place[0] if (place := keys.run_and_chunk(job.id)) else "")
             try:
                 super().execute_job(job, queue)
@@ -126,7 +159,12 @@ class FleetWorker(Worker):
 
     def _put_aside(self, job: FleetJob, queue: Queue, why: str) -> None:
         """Record that a job is refused, for those who look."""
-        self.log.warning("job %s %s; it is not run", job.id, printable(why), extra=_about(job))
+        if not job.foreign:
+            self.log.warning("job %s %s; it is not run", job.id, printable(why), extra=_about(job))
+        elif not self._told_other_key:
+            self._told_other_key = True
+            text = "job %s %s; it is not run: give producer and workers the same --key-file"
+            self.log.warning(text, job.id, printable(why), extra=_about(job))
         job.failure_ttl = FAILURE_TTL  # else RQ keeps it for a year
         with self.connection.pipeline() as pipeline:
             pipeline.lrem(queue.intermediate_queue.key, 1, job.id)
@@ -195,6 +233,13 @@ class FleetWorker(Worker):
         self.log.warning(text, job.id, job.description, failed.error, extra=_about(job))
         if isinstance(job, FleetJob):
             job.failed = replace(failed, worker=self.name)
+
+    def _pubsub_exception_handler(self, exc: Exception, _pubsub: PubSub, thread: Any) -> None:
+        """Do without RQ's commands if Redis refuses them; its absence is waited for elsewhere."""
+        if not isinstance(exc, RedisError):
+            raise exc
+        self.log.warning("RQ's commands to this worker are not heard: %s", exc)
+        thread.stop()
 
     def unsubscribe(self) -> None:
         """Leave the command channel without delay.

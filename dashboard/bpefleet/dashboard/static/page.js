@@ -7,7 +7,7 @@ import { drawHead, drawNotice, drawReport } from "./head.js";
 import { drawLegend, drawMap, drawPicked, listenToMap } from "./map.js";
 import { drawCourse, drawWorkerRates } from "./plots.js";
 import { drawAll } from "./runs.js";
-import { follow } from "./server.js";
+import { follow, setLink } from "./server.js";
 import { RUN, learn, state } from "./state.js";
 import { drawTimings, drawWorkers } from "./workers.js";
 
@@ -15,6 +15,7 @@ function take(message) {
   const before = { ...state.parts.head };
   learn(message);
   tell($("problem"), state.parts.problem ?? "", "bad");
+  state.parts.problem ? setLink("Redis is away", "bad") : setLink("live", "good");
   put($("mode"), state.parts.may_act ? "" : "read only");
   RUN ? drawRun(message) : drawAll();
   announce(before, state.parts.head);

@@ -35,7 +35,7 @@ export async function ask(action, chunks) {
   news(text);
 }
 
-function setLink(text, kind) {
+export function setLink(text, kind) {
   const node = $("link");
   node.className = `badge ${kind}`;
   put(node, text);

@@ -1,0 +1,67 @@
+"""Signals as something to wait for, so that nothing is done in the middle of something else."""
+
+from __future__ import annotations
+
+import select
+import signal
+import socket
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Final, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+STOPS: Final = (signal.SIGTERM, signal.SIGINT)
+_AWAITED: Final = (*STOPS, signal.SIGCHLD)
+
+
+class Signals:
+    """A context manager in which SIGTERM, SIGINT and SIGCHLD do nothing but end `wait`.
+
+    For the main thread. A handler that acts may come between any two steps of what it acts on: a
+    child that was just reaped, or is about to be forked.
+    """
+
+    def __init__(self) -> None:
+        self._near, self._far = socket.socketpair()
+        for end in (self._near, self._far):
+            end.setblocking(False)
+
+    def __enter__(self) -> Self:
+        """Begin to collect."""
+        signal.set_wakeup_fd(self._far.fileno(), warn_on_full_buffer=False)
+        for number in _AWAITED:
+            signal.signal(number, lambda *_: None)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Have signals do again what they do by default."""
+        self.leave()
+
+    def wait(self, seconds: float) -> list[int]:
+        """The stop signals that came, in their order; returns when any signal comes, or time is up.
+
+        A child's end is no stop, but worth a look.
+        """
+        select.select([self._near], [], [], seconds)
+        came = b""
+        with suppress(BlockingIOError):
+            came = self._near.recv(1 << 12)
+        return [number for number in came if number in STOPS]
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Within the block, stop signals wait: one for a new child must not reach our list."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
+
+    def leave(self) -> None:
+        """In a child that was forked while they were held: be as any other process."""
+        for number in _AWAITED:
+            signal.signal(number, signal.SIG_DFL)
+        signal.set_wakeup_fd(-1)
+        self._near.close()
+        self._far.close()
