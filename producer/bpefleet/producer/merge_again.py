@@ -7,6 +7,7 @@ import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from bpefleet.producer.artifacts import warn_of_unwritten
 from bpefleet.producer.directory import RunDirectory, check_free
 from bpefleet.producer.ledger import Ledger
 from bpefleet.producer.lock import locked
@@ -18,6 +19,7 @@ from bpefleet.producer.stages import Stage
 from bpefleet.producer.versions import versions
 from bpefleet.producer.watch import Watch
 from bpefleet.shared.errors import BpefleetError, ChunksFailedError, InterruptedRunError
+from bpefleet.shared.patterns import resolve
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,6 +54,7 @@ def merge_again(path: Path, out: Path, options: dict[str, Any]) -> RunResult:
     directory = RunDirectory.create(out, plan)
     try:
         with Progress(show=True) as progress, locked(out), TrainerProcess(out) as trainer:
+            warn_of_unwritten(resolve(chosen.pattern), progress.warn)
             ledger.copy_to(directory.counts)
             watch = Watch(directory, progress)
             watch.start_merging(ledger)

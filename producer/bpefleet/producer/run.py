@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bpefleet.producer.artifacts import warn_of_unwritten
 from bpefleet.producer.count_here import count_here
 from bpefleet.producer.directory import RunDirectory, check_free
 from bpefleet.producer.fleet import Fleet
@@ -83,6 +84,7 @@ def run(request: Request) -> RunResult:
     check_free(request.out)
     begun, halt = Stage(), Halt.current()
     with Progress(show=resources.progress) as progress, ExitStack() as stack:
+        warn_of_unwritten(resolve(options.pattern), progress.warn)
         progress.show(_PLAN)
         insist = request.format == "text"
         files = find_files(request.sources, progress.warn, out=request.out, insist=insist)
@@ -130,6 +132,7 @@ def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunR
     resources = resources.checked()
     begun = Stage()
     with Progress(show=resources.progress) as progress, ExitStack() as stack:
+        warn_of_unwritten(resolve(directory.plan.options.pattern), progress.warn)
         fleet = _fleet(stack, resources, directory.plan.files, path)
         if fleet is not None:
             fleet.announce(progress.tell)
