@@ -20,9 +20,11 @@ from bpefleet.shared.engines import why_not_huggingface, why_not_tiktoken
 from bpefleet.shared.errors import OutputError, UnknownTokenError, UsageError
 from bpefleet.shared.gpt2_files import read_bytes, read_merges, read_vocab
 from bpefleet.shared.patterns import Pattern, resolve
+from bpefleet.shared.specials import split_special
 
 if TYPE_CHECKING:
     import os
+    import re
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import tiktoken
@@ -154,7 +156,7 @@ class Tokenizer:
             if len(held) < enough:
                 continue
             data = held.encode(errors="surrogatepass")
-            cut = max(cutter.cuts(data, 1, max(1, len(data) - cutter.reach)), default=0)
+            cut = cutter.last(data, 1, max(1, len(data) - cutter.reach))
             yield from self.encode(data[:cut].decode(errors="surrogatepass"))
             held = data[cut:].decode(errors="surrogatepass")
             # Where nothing can be cut, look again only once the text has doubled.
@@ -227,9 +229,7 @@ class Tokenizer:
         return OrdinaryEncoder(self.ranks, self.pattern)
 
     @cached_property
-    def _special(self) -> Any:
-        from bpefleet.shared.regexes import split_special  # noqa: PLC0415  slow to import
-
+    def _special(self) -> re.Pattern[str] | None:
         return split_special(self.special_tokens)
 
 
