@@ -34,7 +34,7 @@ FOREIGN = {
     r"(?=a)|\w+|\W": "an alternative that may take no character",
     r"\R|\w+|[^\w\r\n]": r"\R",
 }
-UNWRITTEN = {"tokenizer.json", "tokenizer.tiktoken", "tiktoken.json"}
+UNWRITTEN = {*ARTIFACTS} - {"vocab.json", "merges.txt"}
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_a_file_is_there_if_its_engine_makes_the_same_of_it(trained: Path) -> No
     made = Tokenizer.load(trained)
     written = {name for name in ARTIFACTS if (trained / name).exists()}
     if made.pattern.option in FOREIGN:
-        assert written == {*ARTIFACTS} - UNWRITTEN
+        assert not written & UNWRITTEN
         for export in (made.to_huggingface, made.to_tiktoken):
             with pytest.raises(UsageError, match="cannot hold the pattern"):
                 export()

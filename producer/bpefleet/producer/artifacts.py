@@ -9,9 +9,9 @@
 | `vocab.pkl`, `merges.pkl` | `pickle`, on demand |
 | `manifest.json` | everybody: what was trained, on what, how; written last |
 
-Hugging Face's three, and tiktoken's two, are written if the engine behind them splits by the pattern as
-it was counted: always for a named rule, see `shared.engines` for a regex of one's own. The others
-hold no split rule: who reads them needs the manifest's, or a loader that has one.
+Hugging Face's three, and tiktoken's two, are written if the engine behind them splits by the
+pattern as it was counted: always for a named rule, see `shared.engines` for a regex of one's own.
+GPT-2's two hold no split rule: their reader must have it from elsewhere.
 
 The same corpus and options give the same bytes; only the manifest holds times.
 """
@@ -91,12 +91,12 @@ def write_artifacts(
     start = Stage()
     contents = {VOCAB: orjson.dumps(vocab(tokenizer)), MERGES: _merges(tokenizer)}
     if not why_not_huggingface(tokenizer.pattern):
-        for name, content in (
+        for name, parts in (
             (HUGGINGFACE, tokenizer_json(tokenizer)),
             (CONFIG, tokenizer_config(tokenizer, roles)),
             (SPECIAL, special_tokens_map(tokenizer, roles)),
         ):
-            contents[name] = orjson.dumps(content, option=_INDENT)
+            contents[name] = orjson.dumps(parts, option=_INDENT)
     if not why_not_tiktoken(tokenizer.pattern):
         contents[RANKS] = _tiktoken_ranks(tokenizer)
         contents[PARTS] = orjson.dumps(_tiktoken_parts(tokenizer), option=_INDENT)

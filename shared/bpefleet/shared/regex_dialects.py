@@ -266,9 +266,7 @@ def _beginning(parts: Sequence[_Part], whole: _Part) -> _Part:
         negates=any(part.negates for part in parts),
     )
     if whole.folds and whole.negates:
-        raise ForeignError(
-            r"a letter under (?i) where a negated class, such as [^a] or \W, may come, too"
-        )
+        raise ForeignError(r"a letter under (?i) where a negated class ([^a], \W) may come, too")
     return whole
 
 
