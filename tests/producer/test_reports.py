@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import resource
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from bpefleet.producer.sources import SourceFile, find_files
 from bpefleet.shared.errors import ExitCode, OutputError, SourceChangedError, SourceError
 from bpefleet.shared.tokenizer import Tokenizer
 from tests.command import bpefleet
+from tests.naive import Encoder
 from tests.texts import english
 
 if TYPE_CHECKING:
@@ -241,15 +243,30 @@ def test_an_unfinished_run_has_no_report(tmp_path: Path) -> None:
 def test_a_run_is_done_though_its_report_fails(tmp_path: Path) -> None:
     path, out = tmp_path / "a.txt", tmp_path / "run"
     path.write_text("low lower lowest " * 100)
-    blocks = r"\p{InBasicLatin}+|\P{InBasicLatin}"  # tiktoken knows no blocks of Unicode
-    trained = bpefleet("train", path, "-o", out, "--vocab-size", 260, "--workers", 0,
-                       "--pattern", blocks, "--report")  # fmt: skip
+
+    def small_files() -> None:
+        # Room for each file of the tokenizer, and not for the report.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (12_000, 12_000))
+
+    words = ("-o", out, "--vocab-size", 260, "--workers", 0, "--report")
+    trained = bpefleet("train", path, *words, preexec_fn=small_files)
     assert trained.returncode == 0, trained.stderr
-    assert "the run is done, and its report failed: tiktoken does not take the" in trained.stderr
+    assert "the run is done, and its report failed: " in trained.stderr
+    assert "report.html cannot be written: File too large" in trained.stderr
     assert (out / "tokenizer.json").exists()
-    again = bpefleet("report", out)
-    assert again.returncode == ExitCode.USAGE
-    assert "tiktoken does not take the pattern" in again.stderr
+
+
+def test_a_regex_that_no_other_engine_holds_is_reported_on(tmp_path: Path) -> None:
+    path, out = tmp_path / "a.txt", tmp_path / "run"
+    path.write_text("low lower lowest " * 100)
+    words = ("-o", out, "--vocab-size", 257, "--workers", 0, "--no-special-tokens", "--report")
+    trained = bpefleet("train", path, *words, "--pattern", r"\p{InBasicLatin}\X")
+    assert trained.returncode == 0, trained.stderr
+    assert "report failed" not in trained.stderr
+    made = Tokenizer.load(out)
+    naive = Encoder(made.pattern.splits, made.merges, [])
+    tokens = len(naive.encode(path.read_text()))
+    assert f"{path.stat().st_size / tokens:.3f} bytes per token" in (out / "report.md").read_text()
 
 
 def test_a_changed_source_is_not_measured(tmp_path: Path) -> None:

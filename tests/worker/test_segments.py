@@ -17,7 +17,7 @@ from tokenizers import Regex, pre_tokenizers
 from bpefleet.kernel import regexes
 from bpefleet.kernel._kernel import Counts
 from bpefleet.kernel.blocks import SegmentEndError, blocks, read
-from bpefleet.kernel.regexes import RegexCounter, _Patience
+from bpefleet.kernel.regexes import Patience, Splitter
 from bpefleet.kernel.segments import count_segments
 from bpefleet.shared.errors import (
     InvalidTextError,
@@ -55,12 +55,8 @@ def _counted(pretokens: Iterable[str]) -> bytes:
     return counts.encode(_DIGEST)
 
 
-def _regex_pieces(
-    text: str, splits: Sequence[str], special_tokens: Sequence[str] = ()
-) -> list[tuple[str, bool]]:
-    counter = RegexCounter(splits, special_tokens, "strict")
-    parts = [part.decode() for _, part in counter._between_special(text.encode())]
-    return [piece for part in parts for piece in counter._pieces(part, _Patience(60))]
+def _regex_pieces(text: str, splits: Sequence[str]) -> list[tuple[str, bool]]:
+    return list(Splitter(splits).pieces(text, Patience(len(text))))
 
 
 def test_a_segment_is_its_bytes(tmp_path: Path) -> None:
@@ -123,9 +119,17 @@ def test_segments_are_scanned_alone_and_added_up(tmp_path: Path, pattern: str) -
     assert (tally.bytes_read, counts.pretokens, len(counts)) == (23, 4, 4)
 
 
-def test_the_longest_special_token_wins() -> None:
-    pieces = _regex_pieces("a<x><x>b", [r"\w+|\W+"], ["<x>", "<x><x>"])
-    assert pieces == [("a", True), ("b", True)]
+def test_the_longest_special_token_wins(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("a<x><x>b")
+    counts, _tally = count_segments(
+        [Range(str(path), 0, 8)],
+        native=None,
+        splits=[r"\w+|\W+"],
+        special_tokens=["<x>", "<x><x>"],
+        errors="strict",
+    )
+    assert counts.encode(_DIGEST) == _counted(["a", "b"])
 
 
 def test_unmatched_text_is_counted_in_bytes(tmp_path: Path) -> None:

@@ -75,7 +75,8 @@ def train(
         unk_token: The one for unknown text, which there is none of.
         tie_break: Among pairs of equal count: `lexmax`, `rawid`, `hf` or `lexmin`.
         min_frequency: Pairs that occur less often are not merged.
-        max_token_length: Bytes of the longest token allowed.
+        max_token_length: Bytes of the longest token allowed. Hugging Face tokenizers and bpeasy
+            name the first length that is too long: one more.
         chunk_size: Bytes of text in one counting job, about; None: what suits the pattern.
         errors: `strict` or `replace`, for bytes that are not UTF-8.
         format: `auto` refuses what is no plain text by its name or its first bytes; `text` takes

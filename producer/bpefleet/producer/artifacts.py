@@ -9,6 +9,10 @@
 | `vocab.pkl`, `merges.pkl` | `pickle`, on demand |
 | `manifest.json` | everybody: what was trained, on what, how; written last |
 
+Hugging Face's three, and tiktoken's two, are written if the engine behind them splits by the
+pattern as it was counted: always for a named rule, see `shared.engines` for a regex of one's own.
+GPT-2's two hold no split rule: their reader must have it from elsewhere.
+
 The same corpus and options give the same bytes; only the manifest holds times.
 """
 
@@ -22,6 +26,7 @@ import orjson
 
 from bpefleet.producer.files import write_atomically
 from bpefleet.producer.stages import Stage
+from bpefleet.shared.engines import why_not_huggingface, why_not_tiktoken
 from bpefleet.shared.huggingface import (
     special_tokens_map,
     tokenizer_config,
@@ -31,10 +36,31 @@ from bpefleet.shared.huggingface import (
 from bpefleet.shared.tokenizer import MANIFEST, MERGES, VOCAB, Tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    from bpefleet.shared.patterns import Pattern
+
+HUGGINGFACE: Final = "tokenizer.json"
+CONFIG: Final = "tokenizer_config.json"
+SPECIAL: Final = "special_tokens_map.json"
+RANKS: Final = "tokenizer.tiktoken"
+PARTS: Final = "tiktoken.json"
+
 _INDENT: Final = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+
+
+def warn_of_unwritten(pattern: Pattern, warn: Callable[[str], None]) -> None:
+    """Say which files a run will not write since they cannot hold its pattern, and why."""
+    for names, why in (
+        (f"{HUGGINGFACE}, {CONFIG} and {SPECIAL}", why_not_huggingface(pattern)),
+        (f"{RANKS} and {PARTS}", why_not_tiktoken(pattern)),
+    ):
+        if why:
+            warn(
+                f"{names} will not be written, since their engine may read a part of the pattern "
+                f"otherwise: {why}"
+            )
 
 
 def write_artifacts(
@@ -63,17 +89,17 @@ def write_artifacts(
             hold both.
     """
     start = Stage()
-    contents = {
-        "tokenizer.json": orjson.dumps(tokenizer_json(tokenizer), option=_INDENT),
-        "tokenizer_config.json": orjson.dumps(tokenizer_config(tokenizer, roles), option=_INDENT),
-        "special_tokens_map.json": orjson.dumps(
-            special_tokens_map(tokenizer, roles), option=_INDENT
-        ),
-        VOCAB: orjson.dumps(vocab(tokenizer)),
-        MERGES: _merges(tokenizer),
-        "tokenizer.tiktoken": _tiktoken_ranks(tokenizer),
-        "tiktoken.json": orjson.dumps(_tiktoken_parts(tokenizer), option=_INDENT),
-    }
+    contents = {VOCAB: orjson.dumps(vocab(tokenizer)), MERGES: _merges(tokenizer)}
+    if not why_not_huggingface(tokenizer.pattern):
+        for name, parts in (
+            (HUGGINGFACE, tokenizer_json(tokenizer)),
+            (CONFIG, tokenizer_config(tokenizer, roles)),
+            (SPECIAL, special_tokens_map(tokenizer, roles)),
+        ):
+            contents[name] = orjson.dumps(parts, option=_INDENT)
+    if not why_not_tiktoken(tokenizer.pattern):
+        contents[RANKS] = _tiktoken_ranks(tokenizer)
+        contents[PARTS] = orjson.dumps(_tiktoken_parts(tokenizer), option=_INDENT)
     if "pickle" in export:
         import pickle  # noqa: PLC0415  seldom asked for
 

@@ -63,7 +63,8 @@ def cli() -> None:
     show_default=True,
     metavar="NAME|REGEX",
     help="How text is split: gpt2, cl100k, gpt4, nanochat, llama3, qwen2, o200k, tekken, "
-    "deepseek-v3, or any regex of the `regex` package (slower).",
+    "deepseek-v3, or any regex of the `regex` package (slower; files of engines that would read it "
+    "otherwise are not written, which is said at once).",
 )
 @click.option(
     "--special-token",

@@ -163,7 +163,8 @@ max_token_length_option = click.option(
     "--max-token-length",
     type=click.IntRange(min=2),
     metavar="BYTES",
-    help="Make no token longer than this.",
+    help="Make no token longer than this. Hugging Face tokenizers and bpeasy name the first length "
+    "that is too long: one more.",
 )
 vocab_size_option = click.option(
     "--vocab-size",

@@ -6,6 +6,7 @@ import secrets
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from bpefleet.producer.artifacts import warn_of_unwritten
 from bpefleet.producer.claim import new_run
 from bpefleet.producer.directory import RunDirectory
 from bpefleet.producer.ledger import Ledger
@@ -18,6 +19,7 @@ from bpefleet.producer.stop import Stop
 from bpefleet.producer.versions import versions
 from bpefleet.producer.watch import Watch
 from bpefleet.shared.errors import ChunksFailedError, InterruptedRunError
+from bpefleet.shared.patterns import resolve
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,6 +45,7 @@ def merge_again(path: Path, out: Path, options: dict[str, Any]) -> RunResult:
     try:
         with Progress(show=True) as progress, new_run(out, whole=True) as place:
             stop = Stop(out, progress.warn)
+            warn_of_unwritten(resolve(chosen.pattern), progress.warn)
             ledger, missing = _all_counts(source)
             directory = place.create(replace(source.plan, run=secrets.token_hex(6), options=chosen))
             with TrainerProcess(out) as trainer:

@@ -43,7 +43,8 @@ class Options(Message):
         special_tokens: In the order of their ids, which are the last of the vocabulary.
         tie_break: Which of the pairs with the greatest count is merged.
         min_frequency: Pairs that occur less often are not merged.
-        max_token_length: Bytes of the longest token allowed; 0 for any.
+        max_token_length: Bytes of the longest token allowed; 0 for any. Hugging Face tokenizers and
+            bpeasy name the first length that is too long: one more.
         errors: What to do about bytes that are not UTF-8: `strict` or `replace`.
         allow_fewer_merges: Whether a corpus too small for the vocabulary is accepted.
         export: Further artifacts: `pickle`.

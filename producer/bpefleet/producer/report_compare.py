@@ -31,7 +31,7 @@ class Encoder:
 
 def encoder_of(tokenizer: Tokenizer, name: str) -> Encoder:
     """A tokenizer of ours."""
-    return _of_tiktoken(tokenizer.to_tiktoken(), name, len(tokenizer.vocab))
+    return Encoder(name, len(tokenizer.vocab), tokenizer.encode_ordinary_batch)
 
 
 def find_encoder(named: str) -> Encoder:

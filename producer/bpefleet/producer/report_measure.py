@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-import tiktoken
+from bpefleet.shared.encoding import OrdinaryEncoder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,10 +93,8 @@ def curve(tokenizer: Tokenizer, sources: Sequence[Source]) -> list[tuple[int, fl
     found = []
     for count in [*sizes, whole]:
         ranks = dict(islice(tokenizer.ranks.items(), count))
-        encoding = tiktoken.Encoding(
-            "part", pat_str=tokenizer.pattern.tiktoken, mergeable_ranks=ranks, special_tokens={}
-        )
-        tokens = sum(map(len, encoding.encode_ordinary_batch(texts)))
+        encoder = OrdinaryEncoder(ranks, tokenizer.pattern)
+        tokens = sum(map(len, encoder.encode_batch(texts)))
         found.append((count, size / tokens if tokens else 0.0))
     return found
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from bpefleet.kernel.opening import opened
 from bpefleet.shared.errors import SourceChangedError, SourceError
-from bpefleet.shared.regexes import split_special
+from bpefleet.shared.specials import split_special
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bpefleet.producer.artifacts import warn_of_unwritten
 from bpefleet.producer.claim import new_run
 from bpefleet.producer.count_here import count_here
 from bpefleet.producer.directory import RunDirectory
@@ -85,6 +86,7 @@ def run(request: Request) -> RunResult:
     begun = Stage()
     with Progress(show=resources.progress) as progress, ExitStack() as stack:
         with new_run(request.out) as place, _stopping(request.out, progress) as stop:
+            warn_of_unwritten(resolve(options.pattern), progress.warn)
             progress.show(_PLAN)
             insist = request.format == "text"
             files = find_files(request.sources, progress.warn, out=request.out, insist=insist)
@@ -126,6 +128,7 @@ def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunR
     with Progress(show=resources.progress) as progress, ExitStack() as stack:
         with locked(path), _stopping(path, progress) as stop:
             _demand_unfinished(directory)  # another process may just have finished it
+            warn_of_unwritten(resolve(directory.plan.options.pattern), progress.warn)
             fleet = _fleet(stack, resources, directory.plan.files, path)
             if fleet is not None:
                 fleet.announce(progress.tell)

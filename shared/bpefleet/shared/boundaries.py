@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 CUTTABLE: Final = frozenset(PATTERNS) - {"deepseek-v3"}
 """Names of the rules proven (and tested) to allow a cut at a space between ASCII words."""
 
+_NEAR: Final = 1024
+"""Bytes from the end in which the last cut is looked for first."""
+
 # The space comes first: `re` looks for a literal at the start of a regex many times faster.
 _BETWEEN_WORDS = rb" (?<=[A-Za-z0-9] )(?=[A-Za-z])"
 
@@ -47,6 +50,11 @@ class Boundaries:
         if pattern.name in CUTTABLE:
             places.append(_BETWEEN_WORDS)
         self._places = [re.compile(place) for place in places]
+        # Of ten thousand tokens few or none have the byte before which one would cut.
+        self._across: dict[int, list[bytes]] = {byte: [] for byte in range(256)}
+        for token in self._tokens:
+            for byte in set(token[1:]):
+                self._across[byte].append(token)
         self.reach = max(map(len, self._tokens), default=0) + 2
 
     def cuts(self, data: bytes, start: int, end: int) -> Iterator[int]:
@@ -61,11 +69,22 @@ class Boundaries:
             if not self._inside_token(data, place):
                 yield place
 
+    def last(self, data: bytes, start: int, end: int) -> int:
+        """The last safe cut in `data[start:end]`, on the conditions of `cuts`; 0 for none."""
+        reach = _NEAR
+        while True:
+            begin = max(start, end - reach)
+            if cut := max(self.cuts(data, begin, end), default=0):
+                return cut
+            if begin == start:
+                return 0
+            reach *= 8
+
     def _inside_token(self, data: bytes, place: int) -> bool:
         """Whether an occurrence of a special token starts before `place` and ends after it."""
         return any(
             data.find(token, max(0, place - len(token) + 1), place + len(token) - 1) >= 0
-            for token in self._tokens
+            for token in self._across[data[place]]
         )
 
 

@@ -2,6 +2,8 @@
 
     BpefleetError
     ├── UsageError             a wrong option or argument
+    ├── UnknownTokenError      an id that a tokenizer does not have; a ValueError, too
+    ├── EncodingError          text that a rule cannot split in sensible time
     ├── SourceError            the corpus: missing, empty, unreadable
     │   ├── InvalidTextError   bytes that are not UTF-8, in strict mode
     │   ├── NotTextError       binary data, a format that is not read, another encoding
@@ -58,6 +60,27 @@ class BpefleetError(Exception):
 
 class UsageError(BpefleetError):
     """An option or argument is wrong: a bad regex, a vocabulary too small, an empty token."""
+
+    exit_code = ExitCode.USAGE
+
+
+class UnknownTokenError(BpefleetError, ValueError):
+    """A tokenizer is to decode an id that it does not have.
+
+    Attributes:
+        id: The id.
+    """
+
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, message: str, *, unknown: object = None) -> None:
+        """Make the error; `unknown` is the id."""
+        super().__init__(message)
+        self.id = unknown
+
+
+class EncodingError(BpefleetError):
+    """A regex of one's own takes too long on a text: it backtracks without end."""
 
     exit_code = ExitCode.USAGE
 

@@ -90,6 +90,9 @@ _DEEPSEEK_FUSED = (
 )
 
 
+CUSTOM: Final = "custom"
+
+
 @dataclass(frozen=True, slots=True)
 class Pattern:
     """A split rule.
@@ -99,8 +102,9 @@ class Pattern:
         splits: Regexes for the `regex` package. Several are applied in turn, each isolating its
             matches in all pieces that the ones before made. All rules but deepseek-v3 have one.
         native: Whether the kernel has a scanner for it.
-        tiktoken: One equivalent regex for tiktoken's engine (fancy-regex).
-        huggingface: Equivalent regexes for tokenizers' engine (Oniguruma), split in turn.
+        tiktoken: One equivalent regex for tiktoken's engine (fancy-regex); empty if there is none.
+        huggingface: Equivalent regexes for tokenizers' engine (Oniguruma), split in turn; none if
+            there are none.
     """
 
     name: str
@@ -110,16 +114,15 @@ class Pattern:
     huggingface: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tiktoken", self.tiktoken or self.splits[0])
-        object.__setattr__(self, "huggingface", self.huggingface or self.splits)
+        if self.name != CUSTOM:  # whose forms are for `resolve` to find
+            object.__setattr__(self, "tiktoken", self.tiktoken or self.splits[0])
+            object.__setattr__(self, "huggingface", self.huggingface or self.splits)
 
     @property
     def option(self) -> str:
         """What names this rule in an option or a message: its name, or its regex."""
         return self.splits[0] if self.name == CUSTOM else self.name
 
-
-CUSTOM: Final = "custom"
 
 PATTERNS: Final[Mapping[str, Pattern]] = MappingProxyType(
     {
@@ -156,10 +159,20 @@ def resolve(name_or_regex: str) -> Pattern:
             f"there is no pattern named {name_or_regex!r}",
             hint=f"name one of {', '.join(PATTERNS)}, or give a regex",
         )
+    from bpefleet.shared.regex_dialects import (  # noqa: PLC0415  of use for these alone
+        HUGGINGFACE,
+        TIKTOKEN,
+        form,
+    )
     from bpefleet.shared.regexes import demand_usable  # noqa: PLC0415  slow to import
 
     demand_usable(name_or_regex)
-    return Pattern(CUSTOM, (name_or_regex,))
+    return Pattern(
+        CUSTOM,
+        (name_or_regex,),
+        tiktoken=form(name_or_regex, TIKTOKEN),
+        huggingface=tuple(filter(None, [form(name_or_regex, HUGGINGFACE)])),
+    )
 
 
 def counting_digest(pattern: Pattern, special_tokens: Sequence[str], engine: str) -> bytes:

@@ -1,16 +1,13 @@
-"""Regexes by the `regex` package, which is slow to import: of users, and for special tokens."""
+"""What a user's regex must be; by the `regex` package, which is slow to import."""
 
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import regex
 
 from bpefleet.shared.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _LONGEST: Final = 10_000
 _MOST_UNROLLED: Final = 10_000
@@ -64,9 +61,3 @@ def _demand_bounded(pattern: str) -> None:
 def _greatest(count: str) -> int:
     numbers = _NOT_COUNTED.sub("", count).split(",")
     return max(1, *(int(number[:9] or 1) for number in numbers))
-
-
-def split_special(special_tokens: Iterable[str]) -> regex.Pattern[str] | None:
-    """A regex that finds special tokens: leftmost, the longest of those at one place."""
-    ordered = sorted(special_tokens, key=lambda token: (-len(token), token))
-    return regex.compile("|".join(map(regex.escape, ordered))) if ordered else None

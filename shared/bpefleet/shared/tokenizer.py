@@ -1,4 +1,4 @@
-"""A trained tokenizer: its vocabulary and merges, and encoding by tiktoken.
+"""A trained tokenizer: its vocabulary and merges, encoding and decoding.
 
 tiktoken merges the two neighbours whose joined bytes have the lowest rank, where training merged
 a certain pair. Both give the same ids: from 256 bytes on, greedy training reaches any byte string
@@ -14,12 +14,17 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import orjson
 
 from bpefleet.shared.boundaries import boundaries
-from bpefleet.shared.bytelevel import spell, unspell
-from bpefleet.shared.errors import OutputError, UsageError
+from bpefleet.shared.bytelevel import spell
+from bpefleet.shared.encoding import OrdinaryEncoder
+from bpefleet.shared.engines import why_not_huggingface, why_not_tiktoken
+from bpefleet.shared.errors import OutputError, UnknownTokenError, UsageError
+from bpefleet.shared.gpt2_files import read_bytes, read_merges, read_vocab
 from bpefleet.shared.patterns import Pattern, resolve
+from bpefleet.shared.specials import split_special
 
 if TYPE_CHECKING:
     import os
+    import re
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import tiktoken
@@ -72,25 +77,23 @@ class Tokenizer:
         """Load the tokenizer of a finished run.
 
         Raises:
-            OutputError: The directory holds no finished run, or is damaged.
+            OutputError: The directory holds no finished run, is damaged, or cannot be read.
         """
         folder = Path(directory)
         try:
-            manifest = orjson.loads((folder / MANIFEST).read_bytes())
-            options = manifest["options"]
-            return cls.from_files(
-                folder / VOCAB,
-                folder / MERGES,
-                options["special_tokens"],
-                pattern=options["pattern"],
-            )
+            pattern, special_tokens = _rule(orjson.loads(read_bytes(folder / MANIFEST)))
+            return cls.from_files(folder / VOCAB, folder / MERGES, special_tokens, pattern=pattern)
         except FileNotFoundError as error:
             raise OutputError(
                 f"{folder}: no finished tokenizer ({Path(error.filename).name} is missing)",
                 hint=f"finish the run first: bpefleet resume {folder}",
             ) from None
-        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+        except OSError as error:
+            raise OutputError(f"{error.filename or folder}: {error.strerror}") from None
+        except ValueError as error:
             raise OutputError(f"{folder}: the tokenizer is damaged: {error}") from error
+        except UsageError as error:
+            raise OutputError(f"{folder}: the tokenizer is damaged: {error.message}") from error
 
     @classmethod
     def from_files(
@@ -106,36 +109,38 @@ class Tokenizer:
         Special tokens that the vocabulary lacks get the next free ids.
 
         Raises:
+            OSError: A file cannot be read.
             ValueError: The files are not what they should be.
+            UsageError: There is no such pattern.
         """
-        spelled: Any = orjson.loads(Path(vocab).read_bytes())
-        if not isinstance(spelled, dict) or any(type(n) is not int for n in spelled.values()):
-            raise ValueError(f"{vocab} does not map tokens to ids")
-        special: dict[str, int] = {}
-        for token in special_tokens or ():
-            free = max([*spelled.values(), *special.values()], default=-1) + 1
-            special[token] = spelled.pop(token, free)
-        try:
-            tokens = {number: unspell(token) for token, number in spelled.items()}
-            pairs = [
-                (unspell(left), unspell(right))
-                for left, right in map(str.split, _merge_lines(Path(merges)))
-            ]
-        except KeyError as error:
-            raise ValueError(f"{error} stands for no byte in GPT-2's spelling") from None
-        return cls(tokens, pairs, special, pattern)
+        tokens, special = read_vocab(Path(vocab), special_tokens or ())
+        return cls(tokens, read_merges(Path(merges)), special, pattern)
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text. Special tokens in it become theirs, the longest first."""
+        """The ids of a text. Special tokens in it become theirs, the longest first.
+
+        What a regex of one's own matches nowhere has no ids, as it was not counted.
+
+        Raises:
+            EncodingError: A regex of one's own takes too long on the text.
+        """
         if self._special is None:
-            return self._encoding.encode_ordinary(text)
+            return self._ordinary.encode(text)
         ids: list[int] = []
         start = 0
         for match in self._special.finditer(text):
-            ids += self._encoding.encode_ordinary(text[start : match.start()])
+            ids += self._ordinary.encode(text[start : match.start()])
             ids.append(self.special_tokens[match[0]])
             start = match.end()
-        return ids + self._encoding.encode_ordinary(text[start:])
+        return ids + self._ordinary.encode(text[start:])
+
+    def encode_ordinary_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each text, where special tokens are text like any other.
+
+        Raises:
+            EncodingError: A regex of one's own takes too long on one of them.
+        """
+        return self._ordinary.encode_batch(texts)
 
     def encode_iterable(self, texts: Iterable[str]) -> Iterator[int]:
         """The ids of the texts joined, lazily.
@@ -151,7 +156,7 @@ class Tokenizer:
             if len(held) < enough:
                 continue
             data = held.encode(errors="surrogatepass")
-            cut = max(cutter.cuts(data, 1, max(1, len(data) - cutter.reach)), default=0)
+            cut = cutter.last(data, 1, max(1, len(data) - cutter.reach))
             yield from self.encode(data[:cut].decode(errors="surrogatepass"))
             held = data[cut:].decode(errors="surrogatepass")
             # Where nothing can be cut, look again only once the text has doubled.
@@ -162,7 +167,7 @@ class Tokenizer:
         """The text of ids; bytes that are not UTF-8 become U+FFFD.
 
         Raises:
-            KeyError: There is no such id.
+            UnknownTokenError: There is no such id. It is a `ValueError`, and has the id as `id`.
         """
         return self.decode_bytes(ids).decode(errors="replace")
 
@@ -170,9 +175,17 @@ class Tokenizer:
         """The bytes of ids.
 
         Raises:
-            KeyError: There is no such id.
+            UnknownTokenError: There is no such id. It is a `ValueError`, and has the id as `id`.
         """
-        return b"".join([self.vocab[number] for number in ids])
+        numbers = list(ids)
+        try:
+            return b"".join([self.vocab[number] for number in numbers])
+        except KeyError as error:
+            unknown = error.args[0]
+            raise UnknownTokenError(
+                f"no token has the id {unknown!r}; the tokenizer has {len(self.vocab):,} tokens",
+                unknown=unknown,
+            ) from None
 
     def to_tiktoken(self, name: str = "bpefleet") -> tiktoken.Encoding:
         """This tokenizer as a `tiktoken.Encoding`.
@@ -180,23 +193,31 @@ class Tokenizer:
         tiktoken searches special tokens in no set order: where one begins another, its
         `encode(…, allowed_special="all")` may pick the shorter.
 
+        Its regex engine panics on a million characters of white space in a row, and where a regex
+        of one's own backtracks as often.
+
         Raises:
-            UsageError: tiktoken's regex engine does not take the pattern.
+            UsageError: tiktoken's regex engine does not split by the pattern as it was counted.
         """
         import tiktoken  # noqa: PLC0415  a worker never encodes; it need not pay for the import
 
-        try:
-            return tiktoken.Encoding(
-                name,
-                pat_str=self.pattern.tiktoken,
-                mergeable_ranks=self.ranks,
-                special_tokens=self.special_tokens,
-            )
-        except ValueError as error:
-            raise UsageError(f"tiktoken does not take the pattern: {error}") from error
+        if why := why_not_tiktoken(self.pattern):
+            raise UsageError(f"tiktoken cannot hold the pattern {self.pattern.option}: {why}")
+        return tiktoken.Encoding(
+            name,
+            pat_str=self.pattern.tiktoken,
+            mergeable_ranks=self.ranks,
+            special_tokens=self.special_tokens,
+        )
 
     def to_huggingface(self) -> tokenizers.Tokenizer:
-        """This tokenizer as a `tokenizers.Tokenizer` (needs the extra `bpefleet[huggingface]`)."""
+        """This tokenizer as a `tokenizers.Tokenizer` (needs the extra `bpefleet[huggingface]`).
+
+        Raises:
+            UsageError: Its regex engine does not split by the pattern as it was counted.
+        """
+        if why := why_not_huggingface(self.pattern):
+            raise UsageError(f"tokenizers cannot hold the pattern {self.pattern.option}: {why}")
         import tokenizers  # noqa: PLC0415  an extra
 
         from bpefleet.shared.huggingface import tokenizer_json  # noqa: PLC0415  goes with it
@@ -204,13 +225,11 @@ class Tokenizer:
         return tokenizers.Tokenizer.from_str(orjson.dumps(tokenizer_json(self)).decode())
 
     @cached_property
-    def _encoding(self) -> tiktoken.Encoding:
-        return self.to_tiktoken()
+    def _ordinary(self) -> OrdinaryEncoder:
+        return OrdinaryEncoder(self.ranks, self.pattern)
 
     @cached_property
-    def _special(self) -> Any:
-        from bpefleet.shared.regexes import split_special  # noqa: PLC0415  slow to import
-
+    def _special(self) -> re.Pattern[str] | None:
         return split_special(self.special_tokens)
 
 
@@ -229,7 +248,13 @@ def _ranks(vocab: Mapping[int, bytes], merges: Sequence[tuple[bytes, bytes]]) ->
     return ranks
 
 
-def _merge_lines(path: Path) -> list[str]:
-    lines = path.read_text(encoding="utf-8").split("\n")
-    # Only the first line may be the version: a later one can be a merge of the token `#version`.
-    return [line for line in lines[lines[0].startswith("#version") :] if line]
+def _rule(manifest: Any) -> tuple[str, list[str]]:
+    """The pattern and the special tokens that a manifest names.
+
+    Raises:
+        ValueError: It names none.
+    """
+    match manifest:
+        case {"options": {"pattern": str(pattern), "special_tokens": [*special_tokens]}}:
+            return pattern, special_tokens
+    raise ValueError(f"{MANIFEST} does not name the pattern and the special tokens")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from typing import TYPE_CHECKING, Final
@@ -28,6 +29,31 @@ _ASK_EVERY: Final = 0.01
 _REPLACEMENT: Final = "\ufffd"
 
 
+class Splitter:
+    """Cuts text between special tokens as a rule does, whoever asks: to count it or to encode it.
+
+    Args:
+        splits: See `count_segments`.
+    """
+
+    def __init__(self, splits: Sequence[str]) -> None:
+        self._splits = [regex.compile(split) for split in splits]
+
+    def pieces(self, text: str, patience: Patience) -> Iterator[tuple[str, bool]]:
+        """All pieces of `text`, each with whether it is a pre-token.
+
+        Isolating splits keep what lies between their matches; a single regex drops it, as
+        `findall` and tiktoken do.
+
+        Raises:
+            TimeoutError: The regexes take too long.
+        """
+        pieces: Iterable[tuple[str, bool]] = ((text, len(self._splits) > 1),)
+        for split in self._splits:
+            pieces = _cut(split, pieces, patience)
+        yield from pieces
+
+
 class RegexCounter:
     """Counts by the `regex` package, for rules that have no native scanner."""
 
@@ -38,17 +64,19 @@ class RegexCounter:
         errors: str,
         admit: Admit = None,
     ) -> None:
-        self._splits = [regex.compile(split) for split in splits]
+        self._regexes = " then ".join(splits)
+        self._splitter = Splitter(splits)
         longest_first = sorted((token.encode() for token in special_tokens), key=len, reverse=True)
-        either = b"|".join(map(regex.escape, longest_first))
-        self._special = regex.compile(either) if either else None
+        either = b"|".join(map(re.escape, longest_first))
+        # `re` finds one of ten thousand tokens six times as fast as `regex` does.
+        self._special = re.compile(either) if either else None
         self._errors = errors
         self._admit = admit
 
     def __call__(self, segment: Segment, counts: Counts, clock: ReadClock) -> tuple[int, int]:
         """Add the pre-tokens of a segment to `counts`; replaced sequences, unmatched bytes."""
         (data,) = clock.each(read(each, self._admit) for each in (segment,))
-        patience = _Patience(_PATIENCE + len(data) / _SLOWEST)
+        patience = Patience(len(data))
         found: Counter[str] = Counter()
         replaced = unmatched = 0
         try:
@@ -62,9 +90,8 @@ class RegexCounter:
                     replaced += text.count(_REPLACEMENT) - part.count(_REPLACEMENT.encode())
                 unmatched += self._count(text, found, patience)
         except TimeoutError:
-            regexes = " then ".join(split.pattern for split in self._splits)
             raise SegmentTimeError(
-                f"the pattern {regexes} takes too long on {segment.path}, bytes "
+                f"the pattern {self._regexes} takes too long on {segment.path}, bytes "
                 f"{segment.start} to {segment.end}"
             ) from None
         counts.add_all(found)
@@ -82,30 +109,23 @@ class RegexCounter:
             at = match.end()
         yield at, data[at:] if at else data
 
-    def _count(self, text: str, found: Counter[str], patience: _Patience) -> int:
+    def _count(self, text: str, found: Counter[str], patience: Patience) -> int:
         """Add the pieces of a text to those that were found; unmatched bytes."""
         unmatched = 0
-        for piece, matched in self._pieces(text, patience):
-            # Isolating splits keep what lies between their matches; a single regex drops it, as
-            # `findall` and tiktoken do.
-            if matched or len(self._splits) > 1:
+        for piece, is_pretoken in self._splitter.pieces(text, patience):
+            if is_pretoken:
                 found[piece] += 1
             else:
                 unmatched += len(piece.encode())
         return unmatched
 
-    def _pieces(self, text: str, patience: _Patience) -> Iterator[tuple[str, bool]]:
-        """All pieces of a text, each with whether any split matched it."""
-        pieces: Iterable[tuple[str, bool]] = ((text, False),)
-        for split in self._splits:
-            pieces = _cut(split, pieces, patience)
-        yield from pieces
 
+class Patience:
+    """The time that is left for a text: one for all its pieces, of which there may be many."""
 
-class _Patience:
-    """The time that is left for a segment: one for all its pieces, of which there may be many."""
-
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, size: int) -> None:
+        """Begin, with a text of so many bytes."""
+        seconds = _PATIENCE + size / _SLOWEST
         self._end = time.process_time() + seconds
         self._left = seconds
         self._ask = time.monotonic() + _ASK_EVERY
@@ -125,7 +145,7 @@ class _Patience:
 
 
 def _cut(
-    split: regex.Pattern[str], pieces: Iterable[tuple[str, bool]], patience: _Patience
+    split: regex.Pattern[str], pieces: Iterable[tuple[str, bool]], patience: Patience
 ) -> Iterator[tuple[str, bool]]:
     """Isolate the matches of `split` in each piece; what lies between keeps its mark."""
     for text, matched in pieces:
