@@ -8,6 +8,7 @@ attempts: it keeps the last one, for a while.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from contextlib import contextmanager, suppress
 from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -132,6 +133,9 @@ class Journal:
 
     Each end of an attempt once: RQ delivers at least once, and what was signed can be played back.
     An attempt that was given up for lost may still end well, which makes two.
+
+    Attributes:
+        tried: How often each chunk was tried, in all sessions.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -147,10 +151,16 @@ class Journal:
             self._file = os.fdopen(os.open(self._path, flags, 0o600), "ab", buffering=0)
             if text and not text.endswith(b"\n"):
                 self._file.write(b"\n")  # a crash left half a line
-        self._known = {_identity(attempt) for attempt in _parse(text)}
+        self.tried: Counter[int] = Counter()
+        self._known = set()
+        for attempt in _parse(text):
+            self.tried[attempt.chunk] += 1
+            self._known.add(_identity(attempt))
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; the time of its last change is that of the session's end."""
+        with suppress(OSError):
+            os.utime(self._file.fileno())
         self._file.close()
 
     def add(self, attempt: Attempt) -> None:
@@ -162,6 +172,7 @@ class Journal:
         if attempt.attempt and _identity(attempt) in self._known:
             return
         self._known.add(_identity(attempt))
+        self.tried[attempt.chunk] += 1
         with _explained(self._path):
             self._file.write(orjson.dumps(attempt) + b"\n")
 

@@ -75,11 +75,26 @@ class RunDirectory:
             totals = manifest["totals"]
             return int(totals["merges"]), int(totals["unique_pretokens"])
 
+    @property
+    def finished(self) -> tuple[float, float] | None:
+        """When the session that finished the run began and ended, Unix seconds; None before.
+
+        Raises:
+            OutputError: The manifest is damaged.
+        """
+        if not self.complete:
+            return None
+        with self._manifest() as manifest:
+            # A version before did not note it.
+            ended = float(manifest.get("ended") or (self.path / MANIFEST).stat().st_mtime)
+            took = sum(float(stage["seconds"]) for stage in manifest["stages"].values())
+            return ended - took, ended
+
     @contextmanager
     def _manifest(self) -> Iterator[Any]:
         try:
             yield orjson.loads((self.path / MANIFEST).read_bytes())
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise OutputError(f"{self.path / MANIFEST} is damaged: {error!r}") from error
 
     @classmethod

@@ -54,6 +54,7 @@ def merge_again(path: Path, out: Path, options: dict[str, Any]) -> RunResult:
         with Progress(show=True) as progress, locked(out), TrainerProcess(out) as trainer:
             ledger.copy_to(directory.counts)
             watch = Watch(directory, progress)
+            watch.began(start.at)
             watch.start_merging(ledger)
             facts = {
                 "versions": versions(plan.engine),

@@ -130,6 +130,7 @@ def _complete(
 ) -> RunResult:
     try:
         with session(directory, resources, progress, only) as this:
+            this.watch.began(begun.at)
             if fleet is None:
                 manifest = _in_process(this, begun)
             else:

@@ -66,6 +66,7 @@ def session(
         todo = sorted(set(chunks) - ledger.chunks)
         stop = Stop(directory.path, watch.warn)
         journal = Journal(directory.path)
+        watch.tried = journal.tried
         try:
             yield Session(directory, resources, ledger, journal, watch, stop, todo)
         finally:

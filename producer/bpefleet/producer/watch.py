@@ -9,7 +9,7 @@ import os
 import secrets
 import socket
 import time
-from collections import deque
+from collections import Counter, deque
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -19,10 +19,10 @@ import orjson
 from bpefleet.producer.examples import examples
 from bpefleet.producer.files import create
 from bpefleet.producer.snapshot import at_rest
-from bpefleet.shared.status import COUNT, MERGE, Failure, Merging, Running, Snapshot
+from bpefleet.shared.status import COUNT, MERGE, Failure, Merging, Running, Snapshot, seconds_left
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from bpefleet.producer.chunks import Chunks
     from bpefleet.producer.directory import RunDirectory
@@ -45,11 +45,13 @@ class Watch:
 
     Attributes:
         holding: Whether the run waits for failed chunks to be retried.
+        tried: How often each chunk was tried, in all sessions.
         mirror: Given each snapshot that the aggregator does not post itself.
     """
 
     def __init__(self, directory: RunDirectory, progress: Progress) -> None:
         self.holding = False
+        self.tried: Mapping[int, int] = Counter()
         self.mirror: Callable[[Snapshot], None] | None = None
         self._directory = directory
         self._progress = progress
@@ -62,12 +64,18 @@ class Watch:
             producer=f"process {os.getpid()} on {socket.gethostname()}",
             stage=COUNT,
             session=secrets.token_hex(8),
+            started=time.time(),
+            ended=None,
         )
 
     @property
     def session(self) -> str:
         """What this session is called in the snapshot."""
         return self._now.session
+
+    def began(self, at: float) -> None:
+        """Date the session's start back to that of its command, Unix seconds."""
+        self._now = replace(self._now, started=at)
 
     def warn(self, text: str, **about: str | int) -> None:
         """Tell the person that something is not as they may think; `about`: see `logs.FIELDS`.
@@ -116,7 +124,7 @@ class Watch:
                 retries=chunks.retries,
                 workers=sweep.workers if sweep else 1,
                 rate=rate,
-                eta=(self._now.bytes - counted) / rate if rate else None,
+                eta=seconds_left(self._now.bytes - counted, rate),
                 holding=self.holding,
                 redis_memory=sweep.redis_memory if sweep else 0,
                 unfolded=sweep.unfolded if sweep else 0,
@@ -166,7 +174,8 @@ class Watch:
         """Show merges made so far, and examples of their tokens."""
         self._progress.merged(merges)
         merging = Merging(self._rate(merges, _MERGES_OVER), examples(tokens))
-        self._now = replace(self._now, merges_made=merges, merging=merging)
+        eta = seconds_left(self._now.merges - merges, merging.rate)
+        self._now = replace(self._now, merges_made=merges, merging=merging, eta=eta)
         if self.due:
             self._show(self._now)
 
@@ -195,7 +204,7 @@ class Watch:
     def _failures(self, chunks: Chunks) -> list[Failure]:
         describe = self._directory.plan.describe
         return [
-            Failure(c, describe(c), chunks.attempts(c), f.worker, f.kind, f.error)
+            Failure(c, describe(c), max(self.tried[c], chunks.attempts(c)), f.worker, f.kind, f.error)
             for c, f in sorted(chunks.failed.items())[:_FAILURES_SHOWN]
         ]
 
