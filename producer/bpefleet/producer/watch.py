@@ -203,8 +203,11 @@ class Watch:
 
     def _failures(self, chunks: Chunks) -> list[Failure]:
         describe = self._directory.plan.describe
+        # The history learns of an attempt a moment later than the chunk's state.
         return [
-            Failure(c, describe(c), max(self.tried[c], chunks.attempts(c)), f.worker, f.kind, f.error)
+            Failure(
+                c, describe(c), max(self.tried[c], chunks.attempts(c)), f.worker, f.kind, f.error
+            )
             for c, f in sorted(chunks.failed.items())[:_FAILURES_SHOWN]
         ]
 
