@@ -14,7 +14,7 @@ from bpefleet.shared.keys import FLEET_WORKER, QUEUE, STAGE_FIELD, run_and_chunk
 from bpefleet.shared.text import line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from redis.asyncio import Redis
 
@@ -32,11 +32,24 @@ _FIELDS: Final = (
     FLEET_WORKER,
     "birth",
     "last_heartbeat",
-    "current_job",
     "successful_job_count",
     "failed_job_count",
     "total_working_time",
 )
+
+
+_JOB_FIELDS: Final = ("status", "worker_name", STAGE_FIELD, "started_at")
+_WORKER: Final = b"rq:worker:"
+_MOST_EXECUTIONS: Final = 4
+"""A worker is at one job, and may have left others behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    run: str
+    chunk: int
+    doing: str
+    since: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +100,37 @@ async def read_workers(redis: Redis) -> list[dict[str, Any]]:
             if len(keys) == _MOST:
                 break
     except ResponseError as error:
-        _alone(error)
+        _is_odd(error)
     found: dict[bytes, list[Any]] = {}
     for at in range(0, len(keys), _BATCH):
         batch = keys[at : at + _BATCH]
         found |= dict(zip(batch, await _hashes(redis, batch, _FIELDS), strict=True))
     facts = {key: fields for key, fields in found.items() if any(fields)}
-    jobs = [f"rq:job:{_text(fields[5])}".encode() for fields in facts.values()]
-    doing = await _hashes(redis, jobs, (STAGE_FIELD, "started_at"))
-    workers = (_worker(*each) for each in zip(facts, facts.values(), doing, strict=True))
+    jobs = await _jobs(redis, list(facts))
+    workers = (_worker(key, fields, jobs.get(key)) for key, fields in facts.items())
     return [asdict(worker) for worker in sorted(workers, key=lambda w: (w.host, w.name))]
+
+
+async def _jobs(redis: Redis, keys: Sequence[bytes]) -> dict[bytes, _Job]:
+    """What each worker is at, of those that are at anything."""
+    async with redis.pipeline(transaction=False) as pipeline:
+        for key in keys:
+            pipeline.srandmember(key + b":executions", _MOST_EXECUTIONS)
+        answers: Any = await pipeline.execute(raise_on_error=False) if keys else ()
+    names = [
+        (key, execution.partition(b":")[0])
+        for key, answer in zip(keys, answers, strict=True)
+        for execution in (() if _is_odd(answer) else answer)
+    ]
+    jobs = await _hashes(redis, [b"rq:job:" + job for _, job in names], _JOB_FIELDS)
+    found = {}
+    for (key, job), (status, worker, doing, since) in zip(names, jobs, strict=True):
+        at = run_and_chunk(_text(job))
+        # What a killed worker was at stays in its list for a while.
+        its_own = status == b"started" and worker == key.removeprefix(_WORKER)
+        if its_own and at and RUN_NAME.fullmatch(at[0]) and at[1] < _LARGEST:
+            found[key] = _Job(*at, _text(doing), _date(since))
+    return found
 
 
 async def _hashes(redis: Redis, keys: Sequence[bytes], fields: Sequence[str]) -> list[list[Any]]:
@@ -107,37 +141,33 @@ async def _hashes(redis: Redis, keys: Sequence[bytes], fields: Sequence[str]) ->
         for key in keys:
             pipeline.hmget(key, fields)
         answers: Any = await pipeline.execute(raise_on_error=False)
-    return list(_rows(answers, len(fields)))
+    return [[None] * len(fields) if _is_odd(answer) else answer for answer in answers]
 
 
-def _rows(answers: Sequence[Any], width: int) -> Iterator[list[Any]]:
-    for answer in answers:
-        if isinstance(answer, RedisError):
-            _alone(answer)
-        yield [None] * width if isinstance(answer, RedisError) else answer
+def _is_odd(answer: object) -> bool:
+    """Whether a key is of another kind, which is its own affair: anybody may have put it there.
+
+    Raises:
+        RedisError: It is another error.
+    """
+    if isinstance(answer, RedisError) and not str(answer).startswith("WRONGTYPE"):
+        raise answer
+    return isinstance(answer, RedisError)
 
 
-def _alone(error: RedisError) -> None:
-    """Pass over a key of another kind, which anybody may have put there; raise all else."""
-    if not str(error).startswith("WRONGTYPE"):
-        raise error
-
-
-def _worker(key: bytes, fields: Sequence[bytes | None], doing: Sequence[bytes | None]) -> Worker:
-    host, pid, version, born, heard, job, counted, failed, seconds = fields
-    at = run_and_chunk(_text(job)) or ("", 0)
-    busy = bool(RUN_NAME.fullmatch(at[0])) and at[1] < _LARGEST
+def _worker(key: bytes, fields: Sequence[bytes | None], job: _Job | None) -> Worker:
+    host, pid, version, born, heard, counted, failed, seconds = fields
     return Worker(
-        name=_text(key).removeprefix("rq:worker:"),
+        name=_text(key.removeprefix(_WORKER)),
         host=_text(host),
         pid=int(_number(pid)),
         version=_text(version),
         born=_date(born),
         heard=_date(heard),
-        run=at[0] if busy else "",
-        chunk=at[1] if busy else None,
-        doing=_text(doing[0]) if busy else "",
-        since=_date(doing[1]) if busy else 0.0,
+        run=job.run if job else "",
+        chunk=job.chunk if job else None,
+        doing=job.doing if job else "",
+        since=job.since if job else 0.0,
         counted=int(_number(counted)),
         failed=int(_number(failed)),
         seconds=_number(seconds),
