@@ -76,6 +76,18 @@ class RunDirectory:
             return int(totals["merges"]), int(totals["unique_pretokens"])
 
     @property
+    def counts_of(self) -> str:
+        """The run whose counts a complete run merged again, in words; empty if it counted itself.
+
+        Raises:
+            OutputError: The manifest is damaged.
+        """
+        if not self.complete:
+            return ""
+        with self._manifest() as manifest:
+            return str(manifest.get("counts_of", ""))
+
+    @property
     def finished(self) -> tuple[float, float] | None:
         """When the session that finished the run began and ended, Unix seconds; None before.
 

@@ -60,7 +60,7 @@ def merge_again(path: Path, out: Path, options: dict[str, Any]) -> RunResult:
                 "versions": versions(plan.engine),
                 "stages": {"counts": start.took()},
                 "missing": missing,
-                "counts_of": source.plan.run,
+                "counts_of": source.counts_of or f"run {source.plan.run} ({path.absolute().name})",
             }
             manifest = trainer.train(facts, watch)
             watch.close()

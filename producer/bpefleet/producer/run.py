@@ -170,7 +170,7 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
     from bpefleet.producer.count_there import count_there  # noqa: PLC0415
 
     stages = {"plan": begun.took()}
-    start = Stage()
+    start, before = Stage(), this.ledger.totals.bytes_read
     with this.stop.on_signals():
         try:
             failed = count_there(this, fleet)
@@ -178,7 +178,9 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
             if fleet.stays:
                 this.watch.mirror = mirror(fleet.url)
     missing = all_counted(this, failed)
-    stages["count"] = start.took() | {"worker_seconds": this.ledger.totals.seconds}
+    stages["count"] = (
+        start.took() | _counted(this, before) | {"worker_seconds": this.ledger.totals.seconds}
+    )
     this.watch.start_merging(this.ledger)
     fleet.stop()
     return fleet.trainer.train(_facts(this, stages, missing), this.watch)
@@ -187,11 +189,11 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
 def _in_process(this: Session, begun: Stage) -> dict[str, Any]:
     this.watch.start_counting(this.ledger)
     stages = {"plan": begun.took()}
-    start = Stage()
+    start, before = Stage(), this.ledger.totals.bytes_read
     with this.stop.on_signals():
         failed = count_here(this)
     missing = all_counted(this, failed)
-    stages["count"] = start.took()
+    stages["count"] = start.took() | _counted(this, before)
     this.watch.start_merging(this.ledger)
     start = Stage()
     counts = this.ledger.folded()
@@ -199,6 +201,11 @@ def _in_process(this: Session, begun: Stage) -> dict[str, Any]:
     stages["fold"] = start.took()
     facts = _facts(this, stages, missing)
     return train_tokenizer(this.directory, counts, this.ledger.totals, facts, this.watch.merged)
+
+
+def _counted(this: Session, before: int) -> dict[str, int]:
+    """The bytes that this session counted, for the rates that are told of it."""
+    return {"bytes": this.ledger.totals.bytes_read - before}
 
 
 def _facts(this: Session, stages: dict[str, Any], missing: object) -> dict[str, Any]:
