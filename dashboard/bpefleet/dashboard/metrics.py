@@ -199,6 +199,9 @@ def exposition(poller: Poller, accept: str) -> tuple[bytes, str]:
     registry.register(collector)
     try:
         encode, content_type = choose_encoder(accept)
-    except ValueError:  # it names a version that is none
+    except (
+        TypeError,
+        ValueError,
+    ):  # it names a version that is none; prometheus_client compares it
         encode, content_type = choose_encoder("")
     return encode(registry), content_type

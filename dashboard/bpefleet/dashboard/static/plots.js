@@ -32,15 +32,26 @@ export function drawWorkerRates() {
   $("chart-workers").querySelector("figcaption").replaceChildren(...keys, note);
 }
 
-// From the last point that is `over` seconds old or older. After a gap that is the one before it: what
-// was counted meanwhile is told all at once, and was not counted in a moment.
-function slope(points, at, over) {
-  let from = at;
-  while (from > 0 && points[at][0] - points[from][0] < over) from--;
-  const seconds = points[at][0] - points[from][0];
-  return seconds > 0 ? Math.max(0, points[at][1] - points[from][1]) / seconds : 0;
+// Bytes per second up to each point, from the last one that is `over` seconds old or older. After a gap
+// it is from the one before it: what was counted meanwhile is told within moments.
+export function slopes(points, over) {
+  const longest = longestStep(points), found = [];
+  let from = 0, base = 0, after = -Infinity;
+  for (let at = 1; at < points.length; at++) {
+    while (points[at][0] - points[from + 1][0] >= over) {
+      from++;
+      if (points[from][0] - points[from - 1][0] > longest) [after, base] = [points[from][0], from - 1];
+    }
+    const start = points[from][0] - after < over ? base : from;
+    const seconds = points[at][0] - points[start][0];
+    found.push([points[at][0], seconds > 0 ? Math.max(0, points[at][1] - points[start][1]) / seconds : 0]);
+  }
+  return found;
 }
-export const slopes = (points, over) => points.map((point, i) => [point[0], slope(points, i, over)]).slice(1);
+function longestStep(line) {
+  const steps = line.slice(1).map((point, i) => point[0] - line[i][0]).sort((a, b) => a - b);
+  return Math.max(LEAST_GAP, GAP_STEPS * (steps[Math.floor(steps.length / 2)] ?? 0));
+}
 
 function drawChart(id, lines, words, caption) {
   const figure = $(id), canvas = figure.querySelector("canvas");
@@ -63,9 +74,7 @@ function drawChart(id, lines, words, caption) {
 }
 // A line's parts between its gaps: where nothing was noted nothing is known, and nothing is drawn.
 export function unbroken(line) {
-  const steps = line.slice(1).map((point, i) => point[0] - line[i][0]).sort((a, b) => a - b);
-  const longest = Math.max(LEAST_GAP, GAP_STEPS * (steps[Math.floor(steps.length / 2)] ?? 0));
-  const parts = [[]];
+  const longest = longestStep(line), parts = [[]];
   line.forEach((point, i) => {
     if (i && point[0] - line[i - 1][0] > longest) parts.push([]);
     parts.at(-1).push(point);
