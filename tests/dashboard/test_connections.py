@@ -129,10 +129,11 @@ def test_a_body_that_does_not_come_is_not_waited_for(board: Dashboard) -> None:
 
 def test_a_process_that_may_open_little_serves(redis_url: str, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    command = f"ulimit -n 64; exec {sys.executable} -m bpefleet.producer dashboard --port 0 --redis {redis_url}"
+    serve = f"{sys.executable} -m bpefleet.producer dashboard --port 0 --redis {redis_url}"
+    command = ["sh", "-c", f"ulimit -n 64; exec {serve}"]
     with (
         log.open("wb") as stderr,
-        subprocess.Popen(["sh", "-c", command], stderr=stderr) as process,
+        subprocess.Popen(command, stderr=stderr) as process,
     ):
         try:
             found = eventually(lambda: re.search(r"open (http://\S+)/\?token", log.read_text()), 30)

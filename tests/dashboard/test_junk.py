@@ -115,7 +115,7 @@ def test_names_without_a_run_hide_none(board: Dashboard, connection: Redis, name
 def test_the_latest_two_hundred_are_read(board: Dashboard, connection: Redis) -> None:
     with connection.pipeline() as pipeline:
         for i in range(210):
-            post(pipeline, sample_snapshot(run=f"r{i}", updated=3e9 + i))  # type: ignore[arg-type]
+            post(pipeline, sample_snapshot(run=f"r{i}", updated=3e9 + i))
         pipeline.execute()
     with httpx.stream("GET", f"{board.url}/events") as answer:
         events = (orjson.loads(line[6:]) for line in answer.iter_lines() if line)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 pytestmark = MARKS
 
 GAP = [[float(i), 1000.0 * i] for i in range(60)] + [
-    # For a minute nothing was heard; what was counted meanwhile is told with the next point but one.
+    # For a minute nothing was heard; what was counted meanwhile is told with the second point.
     [120.0, 60_000.0],
     *([121.0 + i, 121_000.0 + 1000 * i] for i in range(60)),
 ]
@@ -30,7 +30,9 @@ PAINTED = """() => {
   const [r, g, b] = [1, 3, 5].map((at) => parseInt(style.slice(at, at + 2), 16));
   const data = canvas.getContext("2d").getImageData(0, 0, width, height).data, found = new Set();
   for (let at = 0; at < data.length; at += 4) {
-    if (data[at] === r && data[at + 1] === g && data[at + 2] === b) found.add((at / 4) % width / width);
+    if (data[at] === r && data[at + 1] === g && data[at + 2] === b) {
+      found.add((at / 4) % width / width);
+    }
   }
   return [...found];
 }"""

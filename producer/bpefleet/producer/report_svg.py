@@ -26,12 +26,14 @@ _TICKS: Final = 5
 _X_TICKS: Final = 10
 _STEPS: Final = (1, 2, 2.5, 5, 10)
 _MOST_DIGITS: Final = 6
+_MILLION: Final = 1e6
 
 
 def svg(chart: Chart, name: str) -> str:
     """A chart; `name` is an id that the page has no second time."""
     summary = ", ".join(
-        f"{label}: {value:,.6g}" for label, value in zip(chart.labels, chart.values, strict=True)
+        f"{label}: {_number(value)}"
+        for label, value in zip(chart.labels, chart.values, strict=True)
     )
     return (
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-labelledby="{name}-t {name}-d">'
@@ -101,7 +103,7 @@ class _Drawing:
             yield f'<polyline class="line" points="{joined}"/>'
         width = 0.7 * self._room / max(1, len(points))
         for (x, y), label, value in zip(points, chart.labels, chart.values, strict=True):
-            tip = f"<title>{escaped(f'{label}: {value:,.6g} {chart.unit}')}</title>"
+            tip = f"<title>{escaped(f'{label}: {_number(value)} {chart.unit}')}</title>"
             if chart.line:
                 yield f'<circle class="mark" cx="{x:.1f}" cy="{y:.1f}" r="4">{tip}</circle>'
             else:
@@ -123,6 +125,10 @@ class _Drawing:
 
     def _y(self, value: float) -> float:
         return _HEIGHT - _BOTTOM - (_HEIGHT - _BOTTOM - _TOP) * value / self._top
+
+
+def _number(value: float) -> str:
+    return f"{value:,.6g}" if value < _MILLION else f"{value:,.0f}"
 
 
 def _text(x: float, y: float, words: str, anchor: str) -> str:
