@@ -49,12 +49,12 @@ def half_a_request(board: Dashboard, stack: ExitStack, text: bytes = HALF) -> so
 
 def closed(there: socket.socket) -> bool:
     there.settimeout(0.01)
-    with suppress(TimeoutError):
-        try:
-            return there.recv(1 << 16) == b""
-        except OSError:
-            return True
-    return False
+    try:
+        return there.recv(1 << 16) == b""
+    except TimeoutError:
+        return False
+    except OSError:
+        return True
 
 
 def open_files(board: Dashboard) -> int:
