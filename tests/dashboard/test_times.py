@@ -90,7 +90,8 @@ def test_a_run_that_no_process_is_at_is_stopped_though_nothing_is_counted(
 def test_a_session_ends_when_its_history_is_closed(text: Path, tmp_path: Path) -> None:
     out = train(text, vocab_size=265, out=tmp_path / "run", workers=0).directory
     (out / "manifest.json").unlink()
-    os.utime(out / "attempts.jsonl", (1e9, 1e9))
+    for name in ("plan.json", "lock", "attempts.jsonl"):
+        os.utime(out / name, (1e9, 1e9))
     Journal(out).close()
     ended = at_rest(RunDirectory.open(out), time.time()).ended
     assert ended is not None
