@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import expect
 
 from bpefleet.shared.status import Examples, Merging, Token, Trace
+from bpefleet.shared.text import visible
 from bpefleet.shared.tokenizer import Tokenizer
 from tests.command import bpefleet, start
 from tests.dashboard.browser import MARKS, Watched, opened
@@ -59,7 +60,7 @@ def test_a_run_is_watched_loses_a_worker_is_mended_on_the_page_and_ends(
         page.shows("#none", "No runs in this Redis")
         run = start("train", texts, "-o", out, *SLOW, "--redis", redis_url, "--hold")
         page.page.click("#runs a", timeout=30_000)
-        page.shows("#run-title", status(out)["run"])
+        page.shows("#run-title", f"{out.name} run {status(out)['run']}")
         page.shows("#failures tbody", "not UTF-8 at byte 3")
         page.shows("#failures tbody", TREACHEROUS)
         page.shows("#failures tbody", "InvalidTextError")
@@ -102,7 +103,7 @@ def test_a_run_is_watched_loses_a_worker_is_mended_on_the_page_and_ends(
 
 def _same_tokens(page: Watched, selector: str, tokens: list[bytes]) -> None:
     shown = page.page.locator(f"{selector} code").all()
-    texts = [token.decode("utf-8", "backslashreplace") for token in tokens]
+    texts = [visible(token.decode("utf-8", "backslashreplace")) for token in tokens]
     assert [code.text_content() for code in shown] == texts
     assert [code.get_attribute("title") for code in shown] == [f"{len(t)} bytes" for t in tokens]
 

@@ -37,7 +37,17 @@ def test_the_longest_of_many_are_those_of_a_plain_sort() -> None:
 
 def test_of_few_there_are_few() -> None:
     assert of([]).latest == of([]).longest == ()
-    assert [token.text for token in of([b" the"]).latest] == [" the"]
+    assert [token.text for token in of([b" the"]).latest] == ["␣the"]
+
+
+def test_white_space_can_be_seen() -> None:
+    tokens = [b" " * 64, b"  \n \t", b"-" * 64, b" " * 1000]
+    assert [token.text for token in of(tokens).latest] == [
+        "␣" * 60 + "…",  # of so long a one only its beginning is known
+        "- × 64",
+        r"␣␣\n␣\t",
+        "␣ × 64",
+    ]
 
 
 def test_what_is_no_text_is_spelled_out_and_what_is_long_is_cut() -> None:

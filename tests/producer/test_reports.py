@@ -7,17 +7,22 @@ import resource
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
+import cmarkgfm
 import pytest
+from cmarkgfm.cmark import Options
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bpefleet.producer import train
+from bpefleet.producer.directory import RunDirectory
 from bpefleet.producer.report_compare import encoder_of
 from bpefleet.producer.report_content import _shown
-from bpefleet.producer.report_document import Chart, Heading, Paragraph, Table
+from bpefleet.producer.report_document import Chart, Heading, Paragraph, Table, one_line
 from bpefleet.producer.report_html import page
 from bpefleet.producer.report_markdown import markdown
 from bpefleet.producer.report_measure import curve, measure
 from bpefleet.producer.report_sample import MOST_SOURCES, group, sample
-from bpefleet.producer.report_svg import svg
+from bpefleet.producer.report_svg import svg, ticks
 from bpefleet.producer.report_write import write_report
 from bpefleet.producer.sources import SourceFile, find_files
 from bpefleet.shared.errors import ExitCode, OutputError, SourceChangedError, SourceError
@@ -56,9 +61,14 @@ class Reader(HTMLParser):
         self.text.append(data)
 
 
-def spelled_out(text: str) -> str:
-    """Markdown of ours as a reader shows it: entities resolved."""
-    return re.sub(r"&#(\d+);", lambda match: chr(int(match[1])), text)
+def rendered(text: str) -> Reader:
+    """Markdown as GitHub shows it, whatever is unsafe in it included."""
+    return Reader(cmarkgfm.github_flavored_markdown_to_html(text, Options.CMARK_OPT_UNSAFE))
+
+
+def seen(path: Path) -> str:
+    """The text of a report in Markdown as people see it, a cell of a table in a line."""
+    return "".join(rendered(path.read_text()).text)
 
 
 @pytest.fixture(scope="module")
@@ -115,11 +125,13 @@ def test_hostile_names_show_as_text(written: tuple[str, str]) -> None:
     text, html = written
     assert NAME in "".join(Reader(html).text)
     assert "Tokenizer run <b>bold" in "".join(Reader(html).text)
-    assert NAME in spelled_out(text)
-    assert not set("<`*[]") & set(text)
-    assert "www." not in text
-    rows = [line for line in text.splitlines() if spelled_out(line).startswith(f"| {NAME}")]
-    assert [row.count("|") for row in rows] == [5, 5]  # four columns: the name adds none
+    shown = rendered(text)
+    assert shown.tags <= {"h1", "h2", "p", "table", "thead", "tbody", "tr", "th", "td"}
+    assert shown.text.count("<script>") == 0
+    cells = "\t".join(shown.text)
+    # In each of the two tables the name is one cell, and those after it are where they belong.
+    assert len(re.findall(re.escape(NAME) + r"\t\n\t1\t", cells)) == 1
+    assert cells.count(f"{NAME}\t\n") == 2
 
 
 @pytest.mark.parametrize(
@@ -138,10 +150,45 @@ def test_every_kind_of_part_is_escaped(part: Heading | Paragraph | Table | Chart
     assert not {name for name in html.attributes if name.startswith("on")}
     for text in (page(HOSTILE, [part]), markdown([part])):
         assert "\x1b" not in text
-    body = markdown([part])
-    assert "<" not in body
-    assert "](" not in body
-    assert "`" not in body
+    assert rendered(markdown([part])).tags <= {
+        "h1",
+        "p",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+    }
+
+
+PIECES = st.sampled_from([*"`*_[]()<>|~$#&;:/.!\\-+=1a bw{}'\"^\n", "www.", "http://", "&amp;",
+                          "&#35;", "<b>", "](", "  ", "1. ", "- ", "# ", "é", " #"])  # fmt: skip
+
+
+@given(st.lists(PIECES, min_size=1, max_size=12).map("".join))
+def test_markdown_shows_any_text_as_it_is(text: str) -> None:
+    plain = " ".join(one_line(text).split())
+    for part, before, after, tags in (
+        (Heading(text), "", "", {"h2"}),
+        (Paragraph(text), "", "", {"p"}),
+        (Table("c", ("h", "i"), ((text, "x"),)), "c h i ", " x",
+         {"p", "table", "thead", "tbody", "tr", "th", "td"}),
+    ):  # fmt: skip
+        shown = rendered(markdown([part]))
+        assert " ".join("".join(shown.text).split()) == " ".join(f"{before}{plain}{after}".split())
+        assert shown.tags <= tags
+
+
+def test_markdown_can_be_read_as_it_is() -> None:
+    plain = (
+        "unique_pretokens",
+        r" ?\p{L}+",
+        "C:\\x20 (a.b) {1,3}",
+        "b'\\x20the'",
+        "a & b, #1: 50 %",
+    )
+    assert [markdown([Paragraph(text)]).strip() for text in plain] == [t.strip() for t in plain]
 
 
 def test_the_figures_are_right(run: Path, corpus: Path) -> None:
@@ -211,22 +258,58 @@ def test_measured_on_held_out_text(run: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.txt"
     other.write_text("0123456789" * 1000)
     paths = write_report(run, compare=(), held_out=[str(other)], sample_bytes=1000, warn=print)
-    text = spelled_out(paths[0].read_text())
+    text = seen(paths[0])
     assert "text that it was not trained on" in text
-    assert re.search(r"^\| other\.txt \| 10\.0 kB \|", text, re.MULTILINE)
-    assert "## Comparison" not in text
+    assert "\nother.txt\n10.0 kB\n" in text
+    assert "Comparison" not in text
 
 
-def test_what_cannot_be_reported_is_said(run: Path, tmp_path: Path) -> None:
-    named = bpefleet("report", run, "--compare", "no-such-thing")
-    assert named.returncode == ExitCode.USAGE
-    assert "one of gpt2, " in named.stderr
-    (tmp_path / "odd.json").write_text("{}")
-    odd = bpefleet("report", run, "--compare", tmp_path / "odd.json")
-    assert odd.returncode == ExitCode.SOURCE
-    assert "is no tokenizer.json" in odd.stderr
+def test_what_cannot_be_reported_is_said(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="no run directory"):
         write_report(tmp_path, compare=(), held_out=(), sample_bytes=1, warn=print)
+
+
+def test_what_cannot_be_compared_is_said_and_the_rest_is_written(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "odd.json").write_text("{}")
+    names = ("no-such-thing", tmp_path / "odd.json", run / "tokenizer.json", tmp_path)
+    compare = [word for name in names for word in ("--compare", name)]
+    told = bpefleet("report", run, *compare, "--sample", "50kB")
+    assert told.returncode == 0, told.stderr
+    assert "warning: no-such-thing is not compared: " in told.stderr
+    assert "one of gpt2, " in told.stderr
+    shown = seen(run / "report.md")
+    assert "no-such-thing is not compared: no-such-thing: no such file" in shown
+    assert f"{tmp_path / 'odd.json'} is no tokenizer.json" in shown
+    assert f"{tmp_path} is not compared: " in shown
+    assert re.search(rf"\n{re.escape(str(run / 'tokenizer.json'))}\n1,500\n", shown)
+    told = bpefleet("report", run, "--compare", "no-such-thing", "--sample", "50kB")
+    assert "Comparison" in (run / "report.md").read_text()
+
+
+def test_a_merged_run_tells_no_speed_of_counting(run: Path, tmp_path: Path) -> None:
+    for source, out in ((run, tmp_path / "m"), (tmp_path / "m", tmp_path / "m2")):
+        merged = bpefleet("merge", source, "--vocab-size", 600, "-o", out)
+        assert merged.returncode == 0, merged.stderr
+        text = "".join(
+            rendered(write_report(out, sample_bytes=1000, warn=print)[0].read_text()).text
+        )
+        assert "MB/s" not in text
+        assert "Throughput" not in text
+        counted = f"run {RunDirectory.open(run).plan.run} ({run.name})"
+        assert f"of text that {counted} made." in text
+        assert f"merged from the counts of {counted}" in bpefleet("profile", out).stdout
+
+
+def test_a_resumed_run_tells_the_speed_of_its_last_session(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"good text " * 50_000)
+    (tmp_path / "b.txt").write_bytes(b"bad \xff text")
+    out = tmp_path / "run"
+    failed = bpefleet("train", tmp_path / "a.txt", tmp_path / "b.txt", "--vocab-size", 260, "-o",
+                      out, "--workers", 0, "--chunk-size", "100kB")  # fmt: skip
+    assert failed.returncode == ExitCode.SOURCE, failed.stderr
+    assert bpefleet("retry", out, "--errors", "replace", "--workers", 0).returncode == 0
+    text = seen(write_report(out, sample_bytes=1000, warn=print)[0])
+    assert "while counting, in the last session; 0.4 MB were counted before it." in text
 
 
 def test_an_unfinished_run_has_no_report(tmp_path: Path) -> None:
@@ -297,8 +380,9 @@ def test_tiktoken_without_network_says_so(run: Path, monkeypatch: pytest.MonkeyP
         raise ConnectionError("no route")
 
     monkeypatch.setattr("tiktoken.get_encoding", fail)
-    with pytest.raises(SourceError, match="tiktoken cannot fetch gpt2: no route"):
-        write_report(run, compare=["gpt2"], held_out=(), sample_bytes=1000, warn=print)
+    said: list[str] = []
+    write_report(run, compare=["gpt2"], held_out=(), sample_bytes=1000, warn=said.append)
+    assert "gpt2 is not compared: tiktoken cannot fetch gpt2: no route; it needs the net" in said[0]
 
 
 @pytest.mark.parametrize("values", [(), (0.0, 0.0), (1e-9,), (7.0, 5e9), (3.0,) * 100])
@@ -309,3 +393,35 @@ def test_any_values_make_a_chart(values: tuple[float, ...]) -> None:
         assert "nan" not in drawn
         numbers = re.findall(r' (?:y|cy|height)="([^"]*)"', drawn)
         assert all(0 <= float(number) <= 260 for number in numbers)
+
+
+@pytest.mark.parametrize(
+    ("most", "words"),
+    [
+        (12_500, ["0", "2,500", "5,000", "7,500", "10,000", "12,500"]),
+        (4.4, ["0", "1", "2", "3", "4", "5"]),
+        (0.9, ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]),
+        (0.0, ["0", "1"]),
+    ],
+)
+def test_axes_have_round_numbers(most: float, words: list[str]) -> None:
+    assert [word for _, word in ticks(most, 5)] == words
+
+
+def test_labels_of_the_axes_are_inside_the_picture() -> None:
+    values = (12_500_000.0, 3.0)
+    drawn = svg(Chart("c", ("a", "b"), values, "u"), "c")
+    ends = re.findall(r'<text x="([\d.]+)" y="[\d.]+" text-anchor="end">([\d,]+)<', drawn)
+    assert ends[-1][1] == "12,500,000"
+    assert all(float(x) >= 6.7 * len(words) for x, words in ends)  # digits are as wide as that
+    assert "e+" not in drawn
+
+
+def test_an_axis_of_seconds_has_round_ones() -> None:
+    chart = Chart("c", ("0.74", "1.48", "2.23"), (1, 2, 3), "u", line=True,
+                  positions=(0.37, 1.11, 1.86), end=2.23)  # fmt: skip
+    drawn = svg(chart, "c")
+    labels = re.findall(r'text-anchor="middle">([^<]*)<', drawn)
+    assert labels == ["0.00", "0.25", "0.50", "0.75", "1.00", "1.25", "1.50", "1.75", "2.00"]
+    xs = [float(x) for x in re.findall(r'cx="([\d.]+)"', drawn)]
+    assert xs == sorted(xs)

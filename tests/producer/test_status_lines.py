@@ -11,7 +11,7 @@ from tests.dashboard.samples import sample_snapshot
 
 def test_merges_their_rate_and_examples_of_tokens() -> None:
     now = sample_snapshot(stage=MERGE, merges_made=100, merging=Merging(1234.5, None))
-    assert "  merges   100 of 344, 1,234/s" in list(lines(now))
+    assert "  merges   100 of 344, 1,234/s, 4.0 s left" in list(lines(now))
     tokens = Examples((Token(" the", 4), Token("\x1b[31m", 5)), (Token("-----", 5),))
     made = replace(now, merging=Merging(9.0, tokens))
     for stage in (MERGE, DONE):

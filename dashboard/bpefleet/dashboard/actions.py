@@ -11,7 +11,7 @@ import orjson
 from bpefleet.shared.keys import CONTROL_TTL, control_key
 from bpefleet.shared.messages import Message, MessageError
 from bpefleet.shared.request import CANCEL, RETRY, make_request, sign_request
-from bpefleet.shared.text import printable
+from bpefleet.shared.text import line
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -81,9 +81,9 @@ async def ask(
 
 
 def audit(by: str, what: str, outcome: str) -> None:
-    """Record who asked for what, and what came of it; as one line, whatever the texts hold."""
-    line = f"{by}: {what}: {outcome}".replace("\n", r"\n")
-    _audit.info("%s", printable(line))
+    """Record who asked for what, and what came of it: a short line, whatever the texts hold."""
+    said = ((line(text), most) for text, most in ((by, 100), (what, 300), (outcome, 300)))
+    _audit.info("%s", ": ".join(t if len(t) <= most else f"{t[:most]}…" for t, most in said))
 
 
 def _check_chunks(now: Snapshot, chunks: tuple[int, ...]) -> None:

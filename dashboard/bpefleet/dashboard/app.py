@@ -21,9 +21,10 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from bpefleet.dashboard.actions import LARGEST_BODY, RefusedError, ask, audit, read_wish
+from bpefleet.dashboard.connections import most_pages
 from bpefleet.dashboard.guard import Guard
 from bpefleet.dashboard.metrics import exposition
-from bpefleet.dashboard.poller import Poller
+from bpefleet.dashboard.poller import WORKERS, Poller
 from bpefleet.dashboard.report import report
 from bpefleet.dashboard.stream import events
 from bpefleet.shared.messages import MessageError
@@ -34,15 +35,30 @@ if TYPE_CHECKING:
 
     from redis.asyncio import Redis
     from starlette.requests import Request
+    from starlette.types import Receive, Scope, Send
 
     from bpefleet.dashboard.access import Access
     from bpefleet.dashboard.actions import Wish
     from bpefleet.shared.signing import Signer
 
 _STATIC: Final = Path(__file__).parent / "static"
-_MOST_PAGES: Final = 100
 _PATIENCE: Final = 5.0
 _TOKEN_NEEDED: Final = "this takes the token that `bpefleet dashboard` printed"  # noqa: S105  a text
+
+
+class _Page(StreamingResponse):
+    """The events of a page, which is among those that are open from now to its end."""
+
+    def __init__(self, content: AsyncIterator[bytes], pages: set[object]) -> None:
+        super().__init__(content, media_type="text/event-stream")
+        self._pages = pages
+        pages.add(self)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._pages.discard(self)
 
 
 class Dashboard:
@@ -64,7 +80,8 @@ class Dashboard:
         self._access = access
         self._closing = closing
         self._poller = Poller(redis)
-        self._pages = 0
+        self._pages: set[object] = set()
+        self._most_pages = most_pages()
 
     def app(self) -> Starlette:
         """The ASGI application."""
@@ -72,7 +89,9 @@ class Dashboard:
             routes=[
                 Route("/", self._page),
                 Route("/runs/{run}", self._page),
+                Route("/workers", self._page),
                 Route("/events", self._events),
+                Route("/workers/events", self._worker_events),
                 Route("/runs/{run}/events", self._events),
                 Route("/runs/{run}/report", self._report),
                 Route("/runs/{run}/{action}", self._act, methods=["POST"]),
@@ -100,22 +119,19 @@ class Dashboard:
     async def _events(self, request: Request) -> Response:
         if not self._access.may_read(request.headers):
             return PlainTextResponse(_TOKEN_NEEDED, 401)
-        if self._pages >= _MOST_PAGES:
-            return PlainTextResponse("too many pages are open", 503)
-        return StreamingResponse(self._counted_events(request), media_type="text/event-stream")
+        return self._stream(request, request.path_params.get("run", ""))
 
-    async def _counted_events(self, request: Request) -> AsyncIterator[bytes]:
-        self._pages += 1
-        try:
-            may_act = self._access.may_act(request.headers)
-            run = request.path_params.get("run", "")
-            ticket = self._access.ticket(run)
-            async for event in events(
-                self._poller, run, may_act=may_act, ticket=ticket, closing=self._closing
-            ):
-                yield event
-        finally:
-            self._pages -= 1
+    async def _worker_events(self, request: Request) -> Response:
+        if not self._access.may_read(request.headers):
+            return PlainTextResponse(_TOKEN_NEEDED, 401)
+        return self._stream(request, WORKERS)
+
+    def _stream(self, request: Request, what: str) -> Response:
+        if len(self._pages) >= self._most_pages:
+            return PlainTextResponse("too many pages are open", 503)
+        may_act, ticket = self._access.may_act(request.headers), self._access.ticket(what)
+        content = events(self._poller, what, may_act=may_act, ticket=ticket, closing=self._closing)
+        return _Page(content, self._pages)
 
     async def _report(self, request: Request) -> Response:
         run, ticket = request.path_params["run"], request.query_params.get("ticket", "")
@@ -172,11 +188,15 @@ async def _body(request: Request) -> bytes:
     """A request's body.
 
     Raises:
-        MessageError: It is too large to be one of ours.
+        MessageError: It is too large to be one of ours, or does not come.
     """
     body = b""
-    async for piece in request.stream():
-        body += piece
-        if len(body) > LARGEST_BODY:
-            raise MessageError("too large")
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            async for piece in request.stream():
+                body += piece
+                if len(body) > LARGEST_BODY:
+                    raise MessageError("too large")
+    except TimeoutError:
+        raise MessageError("it took too long") from None
     return body

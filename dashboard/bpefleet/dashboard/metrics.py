@@ -18,6 +18,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from bpefleet.shared.status import BOUNDS, COUNT, DONE, MERGE, PLANNED, STOPPED
+from bpefleet.shared.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -47,7 +48,7 @@ _GAUGES: Final[dict[str, tuple[str, Callable[[Snapshot], float | None]]]] = {
         lambda now: now.rate,
     ),
     "bpefleet_eta_seconds": (
-        "Seconds until all is counted at that rate; absent if there is no telling.",
+        "Seconds until the stage ends at its rate, counting or merging; absent if unknown.",
         lambda now: now.eta,
     ),
     "bpefleet_merges": ("Merges to be made.", lambda now: now.merges),
@@ -99,6 +100,12 @@ class RunsCollector(Collector):
         yield GaugeMetricFamily(
             "bpefleet_queue_jobs", "Jobs of all runs that no worker has taken.", self._queue_jobs
         )
+        info = GaugeMetricFamily(
+            "bpefleet_run_info", "1; names the run's directory.", labels=["run", "name"]
+        )
+        for now in self._snapshots():
+            info.add_metric([now.run, printable(now.name)], 1.0)
+        yield info
         for name, (text, value) in _GAUGES.items():
             gauge = GaugeMetricFamily(name, text, labels=["run"])
             for now in self._snapshots():
@@ -190,5 +197,11 @@ def exposition(poller: Poller, accept: str) -> tuple[bytes, str]:
     )
     registry = CollectorRegistry(auto_describe=False)
     registry.register(collector)
-    encode, content_type = choose_encoder(accept)
+    try:
+        encode, content_type = choose_encoder(accept)
+    except (
+        TypeError,
+        ValueError,
+    ):  # it names a version that is none; prometheus_client compares it
+        encode, content_type = choose_encoder("")
     return encode(registry), content_type

@@ -17,6 +17,7 @@ import uvicorn
 
 from bpefleet.dashboard.access import Access
 from bpefleet.dashboard.app import Dashboard
+from bpefleet.dashboard.connections import BACKLOG, Connection
 from bpefleet.shared.connect import check, connect_async
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.logs import configure
@@ -70,6 +71,8 @@ def serve(settings: Settings) -> None:
     server = uvicorn.Server(
         uvicorn.Config(
             dashboard.app(),
+            http=Connection,
+            backlog=BACKLOG,
             access_log=False,  # it would hold the token
             log_config=None,
             server_header=False,

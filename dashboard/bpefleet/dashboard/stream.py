@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from bpefleet.dashboard.poller import WORKERS
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
@@ -44,11 +46,23 @@ def of_all(poller: Poller) -> Parts:
     return {"problem": poller.problem, "order": list(poller.views), **heads}
 
 
+def of_workers(poller: Poller) -> Parts:
+    """What a page that lists all workers shows."""
+    names = {run: view.snapshot.name for run, view in poller.views.items()}
+    return {"problem": poller.problem, "fleet": poller.workers, "names": names}
+
+
 def of_run(poller: Poller, run: str) -> Parts:
     """What the page of a run shows; no `head` if there is no such run."""
     view = poller.views.get(run)
     parts = view.parts if view else {}
     return {"problem": poller.problem, **parts, "report": run in poller.reports}
+
+
+def _parts(poller: Poller, run: str) -> Parts:
+    if run == WORKERS:
+        return of_workers(poller)
+    return of_run(poller, run) if run else of_all(poller)
 
 
 async def events(
@@ -58,7 +72,7 @@ async def events(
 
     Args:
         poller: Has the views.
-        run: The run to show; empty for all.
+        run: The run to show; empty for all, `WORKERS` for the workers.
         may_act: Whether the page has the token.
         ticket: Lets the page open the run's report (see `Access.ticket`).
         closing: Whether the server is about to end.
@@ -74,7 +88,7 @@ async def events(
             looks = poller.looks
             changed = changes.since_last(
                 {
-                    **(of_run(poller, run) if run else of_all(poller)),
+                    **_parts(poller, run),
                     "may_act": may_act,
                     "ticket": ticket,
                 }

@@ -9,7 +9,7 @@ from typing import Any, Final
 import orjson
 
 from bpefleet.shared.messages import MessageError
-from bpefleet.shared.status import COUNT, DONE, MERGE, STATES, Detail, Snapshot
+from bpefleet.shared.status import BOUNDS, COUNT, DONE, MERGE, STATES, Detail, Snapshot
 from bpefleet.shared.text import printable
 
 RUN_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,100}")
@@ -57,7 +57,24 @@ def read_view(run: str, snapshot: bytes, detail: bytes | None) -> View:
     more = Detail.from_json(_parse(detail)) if detail else None
     if more is not None and (more.run != run or len(more.states) != now.chunks):
         raise MessageError("the detail is not that of the run")
+    if more is not None:
+        _check(more)
     return View(now, more and agreed(now, more))
+
+
+def _check(detail: Detail) -> None:
+    """Check what the types do not say.
+
+    Raises:
+        MessageError: Something has not as many parts as it should, or comes twice.
+    """
+    if any(len(timing.buckets) != len(BOUNDS) for timing in (*detail.timings, detail.lag)):
+        raise MessageError("a histogram has too few buckets, or too many")
+    if any(len(course.bytes) != len(detail.times) for course in detail.courses):
+        raise MessageError("the course of a worker has too few points, or too many")
+    names = [timing.stage for timing in detail.timings], [one.kind for one in detail.failures]
+    if any(len(set(each)) != len(each) for each in names):
+        raise MessageError("a stage or a kind of failure comes twice")
 
 
 def agreed(now: Snapshot, detail: Detail) -> Detail:

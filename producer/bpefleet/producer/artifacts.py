@@ -19,6 +19,7 @@ The same corpus and options give the same bytes; only the manifest holds times.
 from __future__ import annotations
 
 import hashlib
+import time
 from binascii import b2a_base64
 from typing import TYPE_CHECKING, Any, Final
 
@@ -80,8 +81,8 @@ def write_artifacts(
         manifest: What is known of the run.
 
     Returns:
-        The manifest as written: `manifest`, under `files` name to SHA-256 (hex), and the stage
-        `artifacts` among its `stages`.
+        The manifest as written: `manifest`, under `files` name to SHA-256 (hex), the stage
+        `artifacts` among its `stages`, and under `ended` the Unix seconds of now.
 
     Raises:
         OutputError: A file cannot be written; the manifest is missing then.
@@ -109,7 +110,7 @@ def write_artifacts(
         write_atomically(folder / name, content)
     digests = {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
     stages = manifest["stages"] | {"artifacts": start.took()}
-    manifest = manifest | {"files": digests, "stages": stages}
+    manifest = manifest | {"files": digests, "stages": stages, "ended": round(time.time(), 3)}
     write_atomically(folder / MANIFEST, orjson.dumps(manifest, option=_INDENT))
     return manifest
 

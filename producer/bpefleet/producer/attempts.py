@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections import Counter
 from contextlib import contextmanager, suppress
 from dataclasses import MISSING, dataclass, fields
 from threading import Lock
@@ -140,6 +141,9 @@ class Journal:
 
     Each end of an attempt once: RQ delivers at least once, and what was signed can be played back.
     An attempt that was given up for lost may still end well, which makes two.
+
+    Attributes:
+        tried: How often each chunk was tried, in all sessions.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -152,7 +156,11 @@ class Journal:
         self._still = Lock()
         self._syncing = Lock()
         with _explained(self._path):
-            self._known = {_identity(attempt) for attempt in _attempts_in(self._path)}
+            self.tried: Counter[int] = Counter()
+            self._known = set()
+            for attempt in _attempts_in(self._path):
+                self.tried[attempt.chunk] += 1
+                self._known.add(_identity(attempt))
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
             self._descriptor = open_regular(self._path, flags)
             self._end = os.fstat(self._descriptor).st_size
@@ -162,13 +170,15 @@ class Journal:
         self._synced = self._end
 
     def close(self) -> None:
-        """Close the file.
+        """Close the file; the time of its last change is that of the session's end.
 
         Raises:
             OutputError: The disk fails.
         """
         try:
             self.sync()
+            with suppress(OSError):
+                os.utime(self._descriptor)
         finally:
             os.close(self._descriptor)
 
@@ -183,6 +193,7 @@ class Journal:
                 return
             self._append(orjson.dumps(attempt) + b"\n")
             self._known.add(_identity(attempt))
+            self.tried[attempt.chunk] += 1
 
     def sync(self) -> None:
         """Force what was added to disk: before that, nothing else that tells of it may go.

@@ -89,13 +89,40 @@ class RunDirectory:
             totals = manifest["totals"]
             return _natural(totals["merges"]), _natural(totals["unique_pretokens"])
 
+    @property
+    def counts_of(self) -> str:
+        """The run whose counts a complete run merged again, in words; empty if it counted itself.
+
+        Raises:
+            OutputError: The manifest is damaged.
+        """
+        if not self.complete:
+            return ""
+        with self._manifest() as manifest:
+            return str(manifest.get("counts_of", ""))
+
+    @property
+    def finished(self) -> tuple[float, float] | None:
+        """When the session that finished the run began and ended, Unix seconds; None before.
+
+        Raises:
+            OutputError: The manifest is damaged.
+        """
+        if not self.complete:
+            return None
+        with self._manifest() as manifest:
+            # A version before did not note it.
+            ended = float(manifest.get("ended") or (self.path / MANIFEST).stat().st_mtime)
+            took = sum(float(stage["seconds"]) for stage in manifest["stages"].values())
+            return ended - took, ended
+
     @contextmanager
     def _manifest(self) -> Iterator[Any]:
         try:
             yield orjson.loads(read_whole(self.path / MANIFEST, LARGEST))
         except OSError as error:
             raise OutputError(f"{self.path / MANIFEST}: {error.strerror}") from error
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise OutputError(f"{self.path / MANIFEST} is damaged: {error!r}") from error
 
     @classmethod

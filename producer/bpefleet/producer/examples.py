@@ -66,8 +66,9 @@ def _cut(token: bytes) -> tuple[str, int]:
 
 def _tokens(cut: Iterable[tuple[str, int]]) -> Iterable[Token]:
     from bpefleet.shared.status import Token  # noqa: PLC0415  see `Shown`
-    from bpefleet.shared.text import line  # noqa: PLC0415
+    from bpefleet.shared.text import line, visible  # noqa: PLC0415
 
     for piece, size in cut:
-        text = line(bytes.fromhex(piece).decode("utf-8", "backslashreplace"))
+        token = bytes.fromhex(piece)
+        text = line(visible(token.decode("utf-8", "backslashreplace"), whole=len(token) == size))
         yield Token(f"{text[:_LONGEST_TEXT]}…" if len(text) > _LONGEST_TEXT else text, size)

@@ -51,12 +51,14 @@ def merge_again(path: Path, out: Path, options: dict[str, Any]) -> RunResult:
             with TrainerProcess(out) as trainer:
                 ledger.copy_to(directory.counts)
                 watch = Watch(directory, progress)
+                watch.began(start.at)
                 watch.start_merging(ledger)
                 facts = {
                     "versions": versions(source.plan.engine),
                     "stages": {"counts": start.took()},
                     "missing": missing,
-                    "counts_of": source.plan.run,
+                    "counts_of": source.counts_of
+                    or f"run {source.plan.run} ({path.absolute().name})",
                     "taste": True,
                 }
                 manifest = trainer.train(facts, watch, stop)

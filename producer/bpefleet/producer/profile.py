@@ -56,7 +56,10 @@ class Profile(Message):
 
     Attributes:
         run: Its id.
+        name: The name of its directory.
+        counts_of: The run whose counts were merged again, in words; empty if this one counted.
         bytes: Bytes of the corpus.
+        counted: Of them in the session that finished it; before that and of a merged run none.
         stages: The run's stages in order, of the session that finished it; none before that.
         counting: The seconds of all counted chunks by stage; `queue` overlaps the others.
         rate: Median bytes per second of a chunk.
@@ -68,7 +71,10 @@ class Profile(Message):
     """
 
     run: str
+    name: str
+    counts_of: str
     bytes: int
+    counted: int
     stages: tuple[StageTime, ...]
     counting: tuple[StageTime, ...]
     rate: float
@@ -93,7 +99,10 @@ def profile(directory: RunDirectory, times: Times | None = None) -> Profile:
     stages, workers = tuple(_stages(directory)), tuple(_workers(times.ends))
     return Profile(
         run=directory.plan.run,
+        name=directory.path.absolute().name,
+        counts_of=directory.counts_of,
         bytes=directory.plan.total_bytes,
+        counted=_counted(directory),
         stages=stages,
         counting=_counting([end for end in times.ends if end.scan_seconds]),
         rate=median(rates) if rates else 0.0,
@@ -139,6 +148,16 @@ def _stages(directory: RunDirectory) -> Iterable[StageTime]:
             yield StageTime(name, seconds, int(peak))
         except (KeyError, TypeError, ValueError) as error:
             raise OutputError(f"{path} is damaged: stage {name}: {error!r}") from error
+
+
+def _counted(directory: RunDirectory) -> int:
+    if not directory.complete:
+        return 0
+    count = read_manifest(directory)["stages"].get("count")
+    if not isinstance(count, dict):  # it merged the counts of another run
+        return 0
+    found = count.get("bytes", directory.plan.total_bytes)  # a version before did not note it
+    return found if isinstance(found, int) else 0
 
 
 def _counting(known: Sequence[Attempt]) -> tuple[StageTime, ...]:

@@ -38,7 +38,8 @@ def show_profile(path: Path, *, as_json: bool) -> None:
 
 def lines(found: Profile) -> Iterator[str]:
     """A profile in words."""
-    yield f"run {found.run}: {found.bytes / 1e6:,.1f} MB"
+    merged = f", merged from the counts of {found.counts_of}" if found.counts_of else ""
+    yield _plain(f"run {found.run} ({found.name}): {found.bytes / 1e6:,.1f} MB{merged}")
     if found.stages:
         yield from _stages(found)
     else:

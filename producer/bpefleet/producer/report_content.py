@@ -43,6 +43,7 @@ class Facts:
         held_out: Whether it was measured on text that it was not trained on.
         measured: The tokenizer, and then those that it is compared with, on the same sample.
         curve: Bytes per token by size of the vocabulary.
+        uncompared: What could not be compared, each with the reason.
     """
 
     directory: RunDirectory
@@ -53,6 +54,7 @@ class Facts:
     held_out: bool
     measured: tuple[Measured, ...]
     curve: tuple[tuple[int, float], ...]
+    uncompared: tuple[tuple[str, str], ...] = ()
 
 
 def content(facts: Facts) -> list[Part]:
@@ -61,7 +63,7 @@ def content(facts: Facts) -> list[Part]:
         *_summary(facts),
         *_corpus(facts),
         *_time(facts),
-        *throughput(facts.ends),
+        *(() if facts.profile.counts_of else throughput(facts.ends)),
         *_workers(facts.profile),
         *_chunks(facts.profile),
         *_compression(facts),
@@ -73,9 +75,12 @@ def content(facts: Facts) -> list[Part]:
 def _summary(facts: Facts) -> Iterator[Part]:
     options, totals = facts.manifest["options"], facts.manifest["totals"]
     yield Heading(f"Tokenizer {facts.directory.path.absolute().name}", 1)
+    tokens, text = f"{totals['vocab_size']:,} tokens", f"{_mb(totals['bytes'])} of text"
+    took = _seconds(_whole(facts.profile))
     yield Paragraph(
-        f"{totals['vocab_size']:,} tokens, trained on {_mb(totals['bytes'])} of text in "
-        f"{_seconds(_whole(facts.profile))}."
+        f"{tokens}, merged in {took} from the counts of {text} that {source} made."
+        if (source := facts.profile.counts_of)
+        else f"{tokens}, trained on {text} in {took}."
     )
     rows = [
         ("run", str(facts.manifest["run"])),
@@ -111,12 +116,13 @@ def _corpus(facts: Facts) -> Iterator[Part]:
 def _time(facts: Facts) -> Iterator[Part]:
     yield Heading("Time and memory")
     profile, whole = facts.profile, _whole(facts.profile)
-    rates = [f"{_mb(profile.bytes / whole)}/s from start to end"] if whole else []
-    count = sum(stage.seconds for stage in profile.stages if stage.name == "count")
-    if count:
-        rates.append(f"{_mb(profile.bytes / count)}/s while counting")
-    if rates:
-        yield Paragraph(f"Throughput: {', '.join(rates)}.")
+    if profile.counted and whole:
+        rates = [f"{_mb(profile.counted / whole)}/s from start to end"]
+        if count := sum(stage.seconds for stage in profile.stages if stage.name == "count"):
+            rates.append(f"{_mb(profile.counted / count)}/s while counting")
+        before = profile.bytes - profile.counted
+        part = f", in the last session; {_mb(before)} were counted before it" if before else ""
+        yield Paragraph(f"Throughput: {', '.join(rates)}{part}.")
     yield Chart(
         "Seconds by stage of the run",
         tuple(stage.name for stage in profile.stages),
@@ -253,9 +259,13 @@ def _compression(facts: Facts) -> Iterator[Part]:
 
 def _comparison(facts: Facts) -> Iterator[Part]:
     ours = facts.measured[0]
-    if len(facts.measured) == 1:
+    if len(facts.measured) == 1 and not facts.uncompared:
         return
     yield Heading("Comparison")
+    for name, reason in facts.uncompared:
+        yield Paragraph(f"{name} is not compared: {reason}")
+    if len(facts.measured) == 1:
+        return
     yield Table(
         "Tokenizers on the same sample; more bytes per token are fewer tokens",
         ("tokenizer", "vocabulary", "bytes per token", "tokens against ours"),

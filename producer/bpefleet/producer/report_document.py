@@ -49,6 +49,9 @@ class Chart:
         values: Not negative.
         unit: Of the values.
         line: Whether the points are joined; otherwise they are bars.
+        positions: Where the values are on an x-axis of numbers from 0 to `end`; if empty, they are
+            side by side above their labels.
+        end: The end of that axis.
     """
 
     caption: str
@@ -56,6 +59,8 @@ class Chart:
     values: tuple[float, ...]
     unit: str
     line: bool = False
+    positions: tuple[float, ...] = ()
+    end: float = 0.0
 
 
 Part = Heading | Paragraph | Table | Chart

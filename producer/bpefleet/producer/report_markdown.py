@@ -1,7 +1,8 @@
-"""Writes a report as Markdown."""
+"""Writes a report as Markdown: to be rendered, and to be read as it is."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.producer.report_document import Chart, Heading, Paragraph, Table, one_line
@@ -11,10 +12,23 @@ if TYPE_CHECKING:
 
     from bpefleet.producer.report_document import Part
 
-# Entities and not backslashes: they are text to readers of Markdown and of HTML alike.
-_ESCAPES: Final = {ord(char): f"&#{ord(char)};" for char in "\\`*_{}[]<>#|~&$@"}
-_LINKS: Final = (("://", "&#58;//"), ("www.", "www&#46;"))
-"""What makes a link of a bare name in GitHub's Markdown, beside the at sign, and its spelling."""
+_MARKS: Final = re.compile(
+    r"""
+      \\(?=[!-/:-@\[-`{-~]|$)           # what a backslash stands before, it would take for a mark
+    | [`*\[|~$]                         # code, emphasis, links, cells, strikes, formulas
+    | (?<![^\W_])_ | _(?![^\W_])        # emphasis; within a word it is a letter
+    | (?<=www)(?=\.)                    # bare addresses; those of mail no spelling keeps from it
+    | :(?=//)
+    | (?<=\s)\#+$ | ^(?:[-+=]|\#{1,6})(?=\s|$) | ^-(?=-) | ^=(?==) # lists, headings, rules
+    | ^\d+(?=[.)](?:\s|$))
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""What would act in GitHub's Markdown, each to follow a backslash; a list's number comes before it.
+Nothing else has one: a report is read as it is, too."""
+
+_ENTITIES: Final = {"<": "&lt;", ">": "&gt;"}
+_ENTITY: Final = re.compile(r"&(?=#?\w+;)")
 
 
 def markdown(parts: Iterable[Part]) -> str:
@@ -47,8 +61,14 @@ def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(map(_escaped, cells))} |"
 
 
+def _marked(found: re.Match[str]) -> str:
+    mark = found[0]
+    return f"{mark}\\" if mark.isdigit() else f"\\{mark}"
+
+
 def _escaped(text: str) -> str:
-    safe = one_line(text).translate(_ESCAPES)
-    for mark, spelled in _LINKS:
-        safe = safe.replace(mark, spelled)
+    safe = _MARKS.sub(_marked, one_line(text).strip())
+    safe = _ENTITY.sub("&amp;", safe)
+    for mark, entity in _ENTITIES.items():
+        safe = safe.replace(mark, entity)
     return safe

@@ -38,6 +38,8 @@ def throughput(ends: Iterable[Attempt]) -> Iterator[Part]:
         tuple(rate / 1e6 for _, rate in points),
         "MB/s by seconds of counting",
         line=True,
+        positions=tuple(until - points[0][0] / 2 for until, _ in points),
+        end=points[-1][0],
     )
     yield Table(
         f"Throughput over time; pauses of {PAUSE:.0f} s and more are left out",

@@ -22,11 +22,15 @@ from bpefleet.producer.report_measure import curve, measure
 from bpefleet.producer.report_sample import sample
 from bpefleet.producer.snapshot import at_rest
 from bpefleet.producer.sources import find_files
+from bpefleet.shared.errors import BpefleetError
 from bpefleet.shared.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
+
+    from bpefleet.producer.report_measure import Measured
+    from bpefleet.producer.report_sample import Source
 
 MARKDOWN: Final = "report.md"
 HTML: Final = "report.html"
@@ -47,7 +51,8 @@ def write_report(
 
     Args:
         path: The directory.
-        compare: Other tokenizers to measure (see `report_compare`).
+        compare: Other tokenizers to measure (see `report_compare`); those that cannot be are warned
+            of, and the report says why.
         held_out: Files, folders or globs to measure on; if empty, the run's own text.
         sample_bytes: How much of it to encode, about; None for `SAMPLE`.
         redis: The Redis that a dashboard looks into; None for no page.
@@ -59,15 +64,15 @@ def write_report(
     Raises:
         OutputError: The run is not finished, is damaged, or the report cannot be written.
         QueueError: The report is written and cannot be shown.
-        SourceError: The text cannot be read or has changed, or a tokenizer cannot.
-        UsageError: There is no such tokenizer.
+        SourceError: The text cannot be read or has changed.
+        UsageError: tiktoken does not take the run's pattern.
     """
     directory = RunDirectory.open(path)
     manifest = read_manifest(directory)
     tokenizer = Tokenizer.load(path)
-    encoders = [encoder_of(tokenizer, "this one"), *map(find_encoder, compare)]
     files = find_files(held_out, warn) if held_out else directory.plan.files
     sources = sample(files, tokenizer.special_tokens, sample_bytes or SAMPLE)
+    compared, failed = _compare(compare, sources, warn)
     times = read_times(directory)
     facts = Facts(
         directory=directory,
@@ -76,8 +81,9 @@ def write_report(
         ends=times.ends,
         tokenizer=tokenizer,
         held_out=bool(held_out),
-        measured=tuple(measure(encoder, sources) for encoder in encoders),
+        measured=(measure(encoder_of(tokenizer, "this one"), sources), *compared),
         curve=tuple(curve(tokenizer, sources)),
+        uncompared=tuple(failed),
     )
     parts = content(facts)
     title = f"bpefleet: {path.absolute().name}"
@@ -89,3 +95,18 @@ def write_report(
     if redis is not None:
         post_report(redis, at_rest(directory, time.time()), written[HTML], warn)
     return [path / name for name in written]
+
+
+def _compare(
+    names: Sequence[str], sources: Sequence[Source], warn: Callable[[str], None]
+) -> tuple[list[Measured], list[tuple[str, str]]]:
+    """What others make of the sample; and those that cannot be asked, with the reason."""
+    measured, failed = [], []
+    for name in names:
+        try:
+            measured.append(measure(find_encoder(name), sources))
+        except BpefleetError as error:
+            failed.append((name, error.message))
+            hint = f"; {error.hint}" if error.hint else ""
+            warn(f"{name} is not compared: {error.message}{hint}")
+    return measured, failed

@@ -164,6 +164,7 @@ def _complete(
 ) -> RunResult:
     try:
         with session(directory, resources, progress, stop, only) as this:
+            this.watch.began(begun.at)
             stop.check()
             if fleet is None:
                 manifest = _in_process(this, begun)
@@ -210,7 +211,7 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
     from bpefleet.producer.count_there import count_there  # noqa: PLC0415
 
     stages = {"plan": begun.took()}
-    start = Stage()
+    start, before = Stage(), this.ledger.totals.bytes_read
     with this.stop.on_signals():
         try:
             failed = count_there(this, fleet)
@@ -218,10 +219,14 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
             if fleet.stays:
                 this.watch.mirror = mirror(fleet.url)
     missing = all_counted(this, failed)
-    stages["count"] = start.took() | {
-        "worker_seconds": this.ledger.totals.seconds,
-        "worker_peak_rss": this.ledger.totals.peak_rss,
-    }
+    stages["count"] = (
+        start.took()
+        | _counted(this, before)
+        | {
+            "worker_seconds": this.ledger.totals.seconds,
+            "worker_peak_rss": this.ledger.totals.peak_rss,
+        }
+    )
     this.watch.start_merging(this.ledger)
     fleet.stop()
     return fleet.trainer.train(_facts(this, stages, missing), this.watch, this.stop)
@@ -230,11 +235,11 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
 def _in_process(this: Session, begun: Stage) -> dict[str, Any]:
     this.watch.start_counting(this.ledger)
     stages = {"plan": begun.took()}
-    start = Stage()
+    start, before = Stage(), this.ledger.totals.bytes_read
     with this.stop.on_signals():
         failed = count_here(this)
     missing = all_counted(this, failed)
-    stages["count"] = start.took()
+    stages["count"] = start.took() | _counted(this, before)
     this.watch.start_merging(this.ledger)
     start = Stage()
     counts = this.ledger.folded()
@@ -262,6 +267,11 @@ def _stopping(path: Path, progress: Progress) -> Iterator[Stop]:
 
     with Halt.current().heeded_by(heed):
         yield stop
+
+
+def _counted(this: Session, before: int) -> dict[str, int]:
+    """The bytes that this session counted, for the rates that are told of it."""
+    return {"bytes": this.ledger.totals.bytes_read - before}
 
 
 def _facts(this: Session, stages: dict[str, Any], missing: object) -> dict[str, Any]:

@@ -70,6 +70,7 @@ def session(
     stop.say = watch.warn
     todo = sorted(set(only or range(len(plan.chunks))) - ledger.chunks)
     journal = Journal(directory.path)
+    watch.tried = journal.tried
     try:
         yield Session(directory, resources, ledger, journal, watch, stop, todo)
     finally:

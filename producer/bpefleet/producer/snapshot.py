@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bpefleet.producer.attempts import read_attempts
+from bpefleet.producer.attempts import ATTEMPTS, read_attempts
+from bpefleet.producer.directory import PLAN
 from bpefleet.producer.ledger_files import read_index
-from bpefleet.shared.status import DONE, PLANNED, STOPPED, Failure, Snapshot
+from bpefleet.producer.lock import LOCK
+from bpefleet.shared.status import DONE, STOPPED, Failure, Snapshot
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bpefleet.producer.attempts import Attempt
     from bpefleet.producer.directory import RunDirectory
 
@@ -37,12 +42,12 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
     counted, totals = read_index(directory.counts, len(plan.chunks))
     failed = failures(directory, counted)
     merges_made, unique = directory.made
-    stage = DONE if directory.complete else STOPPED if counted or failed else PLANNED
+    planned, started, ended = _times(directory)
     return Snapshot(
         run=plan.run,
         directory=str(directory.path.absolute()),
         producer="",
-        stage=stage,
+        stage=DONE if directory.complete else STOPPED,
         updated=now,
         chunks=len(plan.chunks),
         counted=len(counted),
@@ -61,11 +66,32 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         merges=plan.options.merges,
         merges_made=merges_made,
         holding=False,
-        started=now,
+        planned=planned,
+        started=started,
+        ended=ended,
         redis_memory=0,
         unfolded=0,
         merging=None,
     )
+
+
+def _times(directory: RunDirectory) -> tuple[float, float, float]:
+    """When the run was planned, and when its last session began and ended, in Unix seconds.
+
+    A finished run's manifest tells. Before that the times of files do: the plan is written once,
+    the lock at each session's start, the history at each attempt's end and at the session's.
+    """
+    planned = _changed(directory.path / PLAN)
+    if times := directory.finished:
+        return planned, *times
+    started = max(planned, _changed(directory.path / LOCK))
+    return planned, started, max(started, _changed(directory.path / ATTEMPTS))
+
+
+def _changed(path: Path) -> float:
+    with suppress(OSError):
+        return path.stat().st_mtime
+    return 0.0
 
 
 def _failure(directory: RunDirectory, attempts: list[Attempt]) -> Failure:

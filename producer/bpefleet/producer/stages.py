@@ -8,9 +8,14 @@ from bpefleet.shared.memory import peak_rss
 
 
 class Stage:
-    """A stage that begins now."""
+    """A stage that begins now.
+
+    Attributes:
+        at: When that was, Unix seconds.
+    """
 
     def __init__(self) -> None:
+        self.at = time.time()
         self._wall, self._cpu = time.perf_counter(), time.process_time()
 
     @property

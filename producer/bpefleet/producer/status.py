@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ from bpefleet.producer.watch import LARGEST, SNAPSHOT
 from bpefleet.shared.errors import QueueError, UsageError
 from bpefleet.shared.keys import status_key
 from bpefleet.shared.messages import MessageError
-from bpefleet.shared.status import COUNT, MERGE, Snapshot
+from bpefleet.shared.status import COUNT, DONE, MERGE, PLANNED, Snapshot
 from bpefleet.shared.text import line, printable
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from bpefleet.producer.attempts import Attempt
 
 _SHOWN = 10
+_MINUTE = 60.0
 _LONGEST = 1e9
 """Seconds that are shown at the most: 30 years, well within what dates can hold."""
 
@@ -84,20 +86,23 @@ def of_directory(directory: RunDirectory) -> Snapshot:
     Raises:
         OutputError: It cannot be read.
     """
-    if holder(directory.path):
+    if process := holder(directory.path):
         try:
             return Snapshot.from_json(orjson.loads(read_whole(directory.path / SNAPSHOT, LARGEST)))
         except (OSError, orjson.JSONDecodeError, MessageError):
-            pass  # it began just now
+            begun = at_rest(directory, time.time())  # just now
+            if begun.stage != DONE:
+                return replace(begun, producer=process, stage=PLANNED, ended=None)
     return at_rest(directory, time.time())
 
 
 def lines(now: Snapshot, times: str = "") -> Iterable[str]:
     """A snapshot in words, and beside it the seconds by stage."""
-    yield f"run {now.run}: {now.stage}" + (f", {now.producer}" if now.producer else "")
+    yield f"run {now.run} ({now.name}): {now.stage}" + (f", {now.producer}" if now.producer else "")
     if now.redis_away:
         away = timedelta(seconds=round(min(max(0.0, now.updated - now.redis_away), _LONGEST)))
         yield f"  redis    has not answered for {away}; the run waits for it"
+    yield f"  {_when(now)}"
     share = 100 * now.bytes_counted / now.bytes if now.bytes else 100
     about = "about " if now.stage == COUNT else ""
     yield (
@@ -110,12 +115,10 @@ def lines(now: Snapshot, times: str = "") -> Iterable[str]:
         + (f"; {now.retries} retries" if now.retries else "")
     )
     if now.stage == COUNT:
-        eta = None if now.eta is None else max(0.0, min(now.eta, _LONGEST))
-        left = f", {timedelta(seconds=round(eta))} left" if eta is not None else ""
-        yield f"  rate     {_size(round(now.rate))}/s{left}; {now.workers} workers"
+        yield f"  rate     {_size(round(now.rate))}/s{_left(now)}; {now.workers} workers"
     if now.stage == MERGE:
         rate = f", {now.merging.rate:,.0f}/s" if now.merging else ""
-        yield f"  merges   {now.merges_made:,} of {now.merges:,}{rate}"
+        yield f"  merges   {now.merges_made:,} of {now.merges:,}{rate}{_left(now)}"
     yield from _examples(now)
     if times:
         yield f"  time     {times}"
@@ -130,6 +133,26 @@ def lines(now: Snapshot, times: str = "") -> Iterable[str]:
     if not now.producer and now.counted < now.chunks:
         word = "retry" if now.failed else "resume"
         yield f"  go on    bpefleet {word} {now.directory}"
+
+
+def _when(now: Snapshot) -> str:
+    """When the run began and ended, and how long its last session took or has taken."""
+    begun = f"started  {_date(now.planned if now.resumed else now.started)}"
+    session = f"; this session {_date(now.started)}" if now.resumed else ""
+    if now.ended is None:
+        return f"{begun}{session}, {_span(now.updated - now.started)} ago"
+    last = ", its last session" if now.resumed else ","
+    word = "ended" if now.stage == DONE else "stopped"
+    return f"{begun}, {word} {_date(now.ended)}{last} took {_span(now.ended - now.started)}"
+
+
+def _span(seconds: float) -> str:
+    seconds = max(0.0, min(seconds, _LONGEST))
+    return f"{seconds:.1f} s" if seconds < _MINUTE else str(timedelta(seconds=round(seconds)))
+
+
+def _left(now: Snapshot) -> str:
+    return "" if now.eta is None else f", {_span(now.eta)} left"
 
 
 def _examples(now: Snapshot) -> Iterable[str]:

@@ -10,7 +10,7 @@ import secrets
 import socket
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -26,7 +26,7 @@ from bpefleet.producer.step import Step, step_of
 from bpefleet.shared.status import COUNT, MERGE, Failure, Merging, Running, Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from bpefleet.producer.chunks import Chunks
     from bpefleet.producer.directory import RunDirectory
@@ -53,11 +53,13 @@ class Watch:
 
     Attributes:
         holding: Whether the run waits for failed chunks to be retried.
+        tried: How often each chunk was tried, in all sessions.
         mirror: Given each snapshot that the aggregator does not post itself.
     """
 
     def __init__(self, directory: RunDirectory, progress: Progress) -> None:
         self.holding = False
+        self.tried: Mapping[int, int] = Counter()
         self.mirror: Callable[[Snapshot], None] | None = None
         self._directory = directory
         self._progress = progress
@@ -72,12 +74,18 @@ class Watch:
             producer=f"process {os.getpid()} on {socket.gethostname()}",
             stage=COUNT,
             session=secrets.token_hex(8),
+            started=time.time(),
+            ended=None,
         )
 
     @property
     def session(self) -> str:
         """What this session is called in the snapshot."""
         return self._now.session
+
+    def began(self, at: float) -> None:
+        """Date the session's start back to that of its command, Unix seconds."""
+        self._now = replace(self._now, started=at)
 
     def warn(self, text: str, **about: str | int) -> None:
         """Tell the person that something is not as they may think; `about`: see `logs.FIELDS`.
@@ -221,8 +229,11 @@ class Watch:
 
     def _failures(self, chunks: Chunks) -> list[Failure]:
         describe = self._directory.plan.describe
+        # The history learns of an attempt a moment later than the chunk's state.
         return [
-            Failure(c, describe(c), chunks.attempts(c), f.worker, f.kind, f.error)
+            Failure(
+                c, describe(c), max(self.tried[c], chunks.attempts(c)), f.worker, f.kind, f.error
+            )
             for c, f in sorted(chunks.failed.items())[:_FAILURES_SHOWN]
         ]
 

@@ -6,15 +6,22 @@ The producer writes it; who looks on reads it, and never the run's results.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Final
 
 from bpefleet.shared.messages import Message
 
 PLANNED: Final = "planned"
+"""A process is at the run and has not begun to count."""
+
 COUNT: Final = "count"
 MERGE: Final = "merge"
 DONE: Final = "done"
 STOPPED: Final = "stopped"
+
+
+_AT_ONCE: Final = 2.0
+"""Seconds from a run's plan to its first session at the most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +65,7 @@ class Token(Message):
     """A token, as people are shown it.
 
     Attributes:
-        text: What it spells, printable and cut.
+        text: What it spells, printable and cut, spaces as `␣`.
         bytes: How long it is.
     """
 
@@ -115,11 +122,14 @@ class Snapshot(Message):
         retries: Attempts that were followed by another, in this session.
         workers: Workers that serve the queue.
         rate: Bytes counted per second, over the last half minute or less.
-        eta: Seconds until all is counted, or merged, at that rate; None if there is no telling.
+        eta: Seconds until the stage ends at its rate: until all is counted, or until all merges are
+            made. None if there is no telling, and in other stages.
         merges: Merges to be made.
         merges_made: Merges made.
         holding: Whether the run waits for failed chunks to be retried.
-        started: Unix seconds of this session's start.
+        planned: Unix seconds of the run's beginning, as its directory tells.
+        started: Of this session, or of the last one.
+        ended: Of the last session's end, as far as known; None while a process is at the run.
         session: A name for this session that no other has, which requests to it name; empty if no
             process is at the run.
         redis_memory: Bytes that Redis uses; 0 if unknown.
@@ -150,12 +160,24 @@ class Snapshot(Message):
     merges: int
     merges_made: int
     holding: bool
+    planned: float
     started: float
+    ended: float | None
     redis_memory: int
     unfolded: int
     merging: Merging | None
     session: str = ""
     redis_away: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """The name of the run's directory, by which people know it."""
+        return PurePath(self.directory).name
+
+    @property
+    def resumed(self) -> bool:
+        """Whether a session before this one, or before the last one, was at the run."""
+        return self.started - self.planned > _AT_ONCE
 
 
 @dataclass(frozen=True, slots=True)

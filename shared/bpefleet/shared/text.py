@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import html
 import re
-from typing import Any
+from typing import Any, Final
 
 import orjson
+
+_REPEATED: Final = 8
+"""Times that a character is shown; beyond that once, and how often it comes."""
 
 
 def printable(text: str) -> str:
@@ -14,6 +17,18 @@ def printable(text: str) -> str:
     return "".join(
         char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text
     )
+
+
+def visible(text: str, *, whole: bool = True) -> str:
+    """A token's text with its spaces as `␣`, and one character many times over but once.
+
+    Args:
+        text: The token.
+        whole: Whether it is all of it: of a part there is no telling how often a character comes.
+    """
+    times = len(text) if whole and len(text) > _REPEATED and len(set(text)) == 1 else 1
+    shown = (text[0] if times > 1 else text).replace(" ", "␣")
+    return f"{shown} × {times}" if times > 1 else shown
 
 
 def escaped(text: str) -> str:

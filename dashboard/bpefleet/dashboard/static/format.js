@@ -15,6 +15,16 @@ export const share = (part, all) => all ? part / all : 1;
 // Never 100 % until it is all.
 export const percent = (part, all) => `${(part < all ? Math.min(99.9, 100 * part / all) : 100).toFixed(1)} %`;
 
+// A date, or only the time of day if it is today.
+export function clock(seconds) {
+  const then = new Date(seconds * 1000);
+  const day = then.toDateString() === new Date().toDateString() ? ""
+    : `${then.toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" })}, `;
+  return day + then.toLocaleTimeString("en-GB");
+}
+// Tenths for what is over in seconds.
+export const took = (seconds) => seconds < 10 ? `${Math.max(0, seconds).toFixed(1)} s` : span(seconds);
+
 export function span(seconds) {
   const s = Math.max(0, Math.round(seconds));
   if (s < 60) return `${s} s`;

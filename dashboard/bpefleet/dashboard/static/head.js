@@ -1,15 +1,16 @@
 // The upper part of a run's page: what it is, a notice, its progress, the tiles, the merging.
 
 import { $, badge, put, tell, tile } from "./elements.js";
-import { percent, rate, share, size, span, whole } from "./format.js";
-import { RATE_OVER, RUN, isSilent, now, stageOf, state } from "./state.js";
+import { clock, percent, rate, share, size, span, took, whole } from "./format.js";
+import { RATE_OVER, RUN, elapsed, isResumed, isSilent, nameOf, now, stageOf, state } from "./state.js";
 
 export function drawHead(head) {
-  put($("run-title"), `Run ${head.run}`);
+  drawTitle(head);
   put($("directory"), head.directory);
   put($("producer"), head.producer);
-  document.title = `${head.stage} ${percent(head.bytes_counted, head.bytes)} · ${head.run} · bpefleet`;
+  document.title = `${head.stage} ${percent(head.bytes_counted, head.bytes)} · ${nameOf(head.directory)} ${head.run} · bpefleet`;
   drawNotice(head);
+  drawTimes(head);
   drawProgress(head);
   drawMerging(head);
   const counting = head.stage === "count";
@@ -28,6 +29,26 @@ export function drawHead(head) {
   tile("retries", whole(head.retries), "in this session");
   tile("memory", head.redis_memory ? size(head.redis_memory) : "–", head.redis_memory ? "used" : "not known now");
 }
+function drawTitle(head) {
+  const title = $("run-title"), name = nameOf(head.directory);
+  if (title.dataset.name === name) return;
+  title.dataset.name = name;
+  const hash = document.createElement("small");
+  hash.textContent = `run ${head.run}`;
+  title.replaceChildren(`${name} `, hash);
+}
+// When it began and ended, and how long that took.
+export function drawTimes(head) {
+  const resumed = isResumed(head), over = head.ended !== null;
+  const begun = `Started ${clock(resumed ? head.planned : head.started)}`;
+  const time = over ? took(elapsed(head)) : span(elapsed(head));
+  if (over) {
+    const word = head.stage === "done" ? "ended" : "stopped";
+    put($("times"), `${begun} · ${word} ${clock(head.ended)} · ${resumed ? "its last session took" : "took"} ${time}`);
+  } else {
+    put($("times"), `${begun}${resumed ? ` · this session ${clock(head.started)}` : ""} · elapsed ${time}`);
+  }
+}
 export function drawReport() {
   const { report, ticket } = state.parts, node = $("report");
   node.hidden = !report;
@@ -35,9 +56,13 @@ export function drawReport() {
 }
 function timeLeft(head) {
   if (head.holding) return ["–", "waits for a retry"];
-  if (head.stage !== "count") return ["–", "not counting"];
-  if (head.eta === null) return ["–", "nothing counted lately"];
-  return [span(head.eta), `for counting, at ${rate(head.rate)}; then the merges`];
+  if (head.stage === "count") {
+    if (head.eta === null) return ["–", "nothing counted lately"];
+    return [span(head.eta), `for counting, at ${rate(head.rate)}; then the merges`];
+  }
+  if (head.stage !== "merge") return ["–", head.stage === "done" ? "done" : "nothing goes on"];
+  if (head.eta === null) return ["–", "folding the counts"];
+  return [span(head.eta), `for the merges, at ${whole(Math.round(head.merging.rate))}/s`];
 }
 export function drawNotice(head) {
   const go = head.failed ? "retry" : "resume";

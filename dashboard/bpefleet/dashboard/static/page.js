@@ -3,12 +3,13 @@
 
 import { $, news, put, tell } from "./elements.js";
 import { drawFailures, listenToButtons } from "./failures.js";
-import { drawHead, drawNotice, drawReport } from "./head.js";
+import { drawFleet } from "./fleet.js";
+import { drawHead, drawNotice, drawReport, drawTimes } from "./head.js";
 import { drawLegend, drawMap, drawPicked, listenToMap } from "./map.js";
 import { drawCourse, drawWorkerRates } from "./plots.js";
 import { drawAll } from "./runs.js";
 import { follow, setLink } from "./server.js";
-import { RUN, learn, state } from "./state.js";
+import { RUN, WORKERS, learn, state } from "./state.js";
 import { drawTimings, drawWorkers } from "./workers.js";
 
 function take(message) {
@@ -17,7 +18,7 @@ function take(message) {
   tell($("problem"), state.parts.problem ?? "", "bad");
   state.parts.problem ? setLink("Redis is away", "bad") : setLink("live", "good");
   put($("mode"), state.parts.may_act ? "" : "read only");
-  RUN ? drawRun(message) : drawAll();
+  RUN ? drawRun(message) : drawList();
   announce(before, state.parts.head);
   if (RUN && state.parts.head?.stage === "done") tell($("answer"), "");
 }
@@ -27,6 +28,8 @@ function announce(before, head) {
   else if (head.stage !== before.stage) news(`The run's stage is now ${head.stage}.`);
   else if (head.failed > before.failed) news(`${head.failed} chunks have failed.`);
 }
+
+const drawList = () => WORKERS ? drawFleet() : drawAll();
 
 function drawRun(changed) {
   const head = state.parts.head;
@@ -54,20 +57,21 @@ function redraw() {
 // What is told as "… ago" grows old by itself.
 function age() {
   const { head, workers } = state.parts;
-  if (!RUN) drawAll();
+  if (!RUN) drawList();
   else if (head) {
     drawNotice(head);
+    drawTimes(head);
     drawWorkers(head, workers ?? []);
   }
 }
 function begin() {
-  $(RUN ? "run" : "all").hidden = false;
-  $("up").hidden = !RUN;
+  $(RUN ? "run" : WORKERS ? "fleet" : "all").hidden = false;
+  if (!RUN) $(WORKERS ? "to-workers" : "to-runs").setAttribute("aria-current", "page");
   listenToButtons();
   listenToMap();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   addEventListener("resize", redraw);
-  setInterval(age, 5000);
+  setInterval(age, 1000);
   follow(take);
 }
 begin();

@@ -5,6 +5,7 @@ import { rate, share, size, whole } from "./format.js";
 import { RATE_OVER, state } from "./state.js";
 
 const PLOT = { left: 78, right: 8, top: 8, bottom: 22, height: 160 };
+const LEAST_GAP = 10, GAP_STEPS = 4; // seconds, and usual distances between points, that are no gap yet
 
 export function drawCourse() {
   const series = state.series;
@@ -31,14 +32,26 @@ export function drawWorkerRates() {
   $("chart-workers").querySelector("figcaption").replaceChildren(...keys, note);
 }
 
-function slope(points, at, over) {
-  let from = at;
-  while (from > 0 && points[at][0] - points[from - 1][0] <= over) from--;
-  if (from === at && at > 0) from--;
-  const seconds = points[at][0] - points[from][0];
-  return seconds > 0 ? Math.max(0, points[at][1] - points[from][1]) / seconds : 0;
+// Bytes per second up to each point, from the last one that is `over` seconds old or older. After a gap
+// it is from the one before it: what was counted meanwhile is told within moments.
+export function slopes(points, over) {
+  const longest = longestStep(points), found = [];
+  let from = 0, base = 0, after = -Infinity;
+  for (let at = 1; at < points.length; at++) {
+    while (points[at][0] - points[from + 1][0] >= over) {
+      from++;
+      if (points[from][0] - points[from - 1][0] > longest) [after, base] = [points[from][0], from - 1];
+    }
+    const start = points[from][0] - after < over ? base : from;
+    const seconds = points[at][0] - points[start][0];
+    found.push([points[at][0], seconds > 0 ? Math.max(0, points[at][1] - points[start][1]) / seconds : 0]);
+  }
+  return found;
 }
-const slopes = (points, over) => points.map((point, i) => [point[0], slope(points, i, over)]).slice(1);
+function longestStep(line) {
+  const steps = line.slice(1).map((point, i) => point[0] - line[i][0]).sort((a, b) => a - b);
+  return Math.max(LEAST_GAP, GAP_STEPS * (steps[Math.floor(steps.length / 2)] ?? 0));
+}
 
 function drawChart(id, lines, words, caption) {
   const figure = $(id), canvas = figure.querySelector("canvas");
@@ -55,7 +68,18 @@ function drawChart(id, lines, words, caption) {
   const x = (t) => PLOT.left + (right - PLOT.left) * share(t - first, last - first);
   const y = (v) => base - (base - PLOT.top) * v / top;
   drawAxes(context, { y, top, most, first, last, right, base }, words);
-  for (const [name, line] of lines) stroke(context, colour(name), line.map(([t, v]) => [x(t), y(v)]));
+  for (const [name, line] of lines) {
+    for (const part of unbroken(line)) stroke(context, colour(name), part.map(([t, v]) => [x(t), y(v)]));
+  }
+}
+// A line's parts between its gaps: where nothing was noted nothing is known, and nothing is drawn.
+export function unbroken(line) {
+  const longest = longestStep(line), parts = [[]];
+  line.forEach((point, i) => {
+    if (i && point[0] - line[i - 1][0] > longest) parts.push([]);
+    parts.at(-1).push(point);
+  });
+  return parts;
 }
 // The least of 1, 2, 2.5, 5, 10 times a power of ten that is enough.
 function ceiling(most) {
@@ -85,8 +109,9 @@ function drawAxes(context, at, words) {
 function stroke(context, style, points) {
   context.strokeStyle = style;
   context.lineWidth = 2;
-  context.lineJoin = "round";
+  context.lineJoin = context.lineCap = "round"; // a point between two gaps shows as a dot
   context.beginPath();
-  points.forEach(([x, y], i) => i ? context.lineTo(x, y) : context.moveTo(x, y));
+  context.moveTo(...points[0]);
+  for (const point of points) context.lineTo(...point);
   context.stroke();
 }

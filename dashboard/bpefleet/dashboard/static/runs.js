@@ -1,8 +1,8 @@
 // The list of all runs.
 
 import { $, badge, fill, put } from "./elements.js";
-import { percent, rate, share, span, whole } from "./format.js";
-import { ago, stageOf, state } from "./state.js";
+import { percent, rate, share, span, took, whole } from "./format.js";
+import { ago, elapsed, nameOf, stageOf, state } from "./state.js";
 
 export function drawAll() {
   const heads = state.order.map((run) => state.runs.get(run)).filter(Boolean);
@@ -15,20 +15,23 @@ export function drawAll() {
     `${whole(head.counted)} of ${whole(head.chunks)}`,
     whole(head.failed),
     head.stage === "count" ? rate(head.rate) : "",
+    head.ended === null ? span(elapsed(head)) : took(elapsed(head)),
     head.eta === null || head.holding ? "" : span(head.eta),
     head.stage === "count" ? whole(head.workers) : "",
     ago(head.updated),
   ]]));
 }
 function runLink(cell, head) {
-  if (cell.firstChild) return;
+  const directory = head.directory;
+  if (cell.dataset.directory === directory) return;
+  cell.dataset.directory = directory;
   const box = document.createElement("div"), link = document.createElement("a"), where = document.createElement("div");
   link.href = `/runs/${encodeURIComponent(head.run)}`;
-  link.textContent = head.run;
+  link.textContent = nameOf(directory);
   where.className = "hint";
-  where.textContent = head.directory;
+  where.textContent = `${head.run} · ${directory}`;
   box.append(link, where);
-  cell.append(box);
+  cell.replaceChildren(box);
 }
 function stageBadge(cell, head) {
   const [text, kind] = stageOf(head);
@@ -37,7 +40,7 @@ function stageBadge(cell, head) {
 function bar(cell, head) {
   if (!cell.firstChild) {
     const progress = document.createElement("progress"), box = document.createElement("span");
-    progress.setAttribute("aria-label", `Text counted of ${head.run}`);
+    progress.setAttribute("aria-label", `Text counted of ${nameOf(head.directory)}, run ${head.run}`);
     box.append(progress, document.createElement("span"));
     cell.append(box);
   }

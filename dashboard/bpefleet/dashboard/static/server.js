@@ -1,7 +1,7 @@
 // What passes between the page and the server: the token, requests to a run, events.
 
 import { $, news, put, tell } from "./elements.js";
-import { RUN, forget } from "./state.js";
+import { RUN, WORKERS, forget } from "./state.js";
 
 const LOST_AFTER = 40000; // milliseconds; the server gives a sign of life every 15 s
 
@@ -17,6 +17,7 @@ function takeToken() {
   return sessionStorage.getItem("token");
 }
 const token = takeToken();
+const EVENTS = RUN ? `/runs/${encodeURIComponent(RUN)}/events` : WORKERS ? "/workers/events" : "/events";
 const headers = token ? { Authorization: `Bearer ${token}` } : {};
 
 export async function ask(action, chunks) {
@@ -46,7 +47,7 @@ async function listen(take) {
   const heard = () => { clearTimeout(timer); timer = setTimeout(() => control.abort(), LOST_AFTER); };
   heard();
   try {
-    const response = await fetch(RUN ? `/runs/${encodeURIComponent(RUN)}/events` : "/events", { headers, signal: control.signal });
+    const response = await fetch(EVENTS, { headers, signal: control.signal });
     if (response.status === 401) return false;
     if (!response.ok) throw new Error(await response.text());
     forget();

@@ -2,6 +2,7 @@
 
 import { span } from "./format.js";
 
+export const WORKERS = location.pathname === "/workers";
 export const RUN = location.pathname.startsWith("/runs/")
   ? decodeURIComponent(location.pathname.slice("/runs/".length)) : "";
 export const SILENT_AFTER = 20; // seconds without a sign of a run that goes
@@ -32,6 +33,11 @@ function unpack(stretches) {
 export const now = () => Date.now() / 1000 + state.clock;
 export const ago = (time) => time ? `${span(now() - time)} ago` : "never";
 export const isSilent = (head) => !GONE.includes(head.stage) && now() - head.updated > SILENT_AFTER;
+
+export const nameOf = (directory) => directory.split("/").filter(Boolean).at(-1) ?? directory;
+export const elapsed = (head) => (head.ended ?? (isSilent(head) ? head.updated : now())) - head.started;
+const AT_ONCE = 2; // seconds from a run's plan to its first session, as in `Snapshot.resumed`
+export const isResumed = (head) => head.started - head.planned > AT_ONCE;
 
 export function stageOf(head) {
   if (head.holding) return ["holding", "warn"];

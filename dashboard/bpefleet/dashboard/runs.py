@@ -1,0 +1,160 @@
+"""Reads what producers show of their runs: each by itself, so that an odd one hides no other."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from redis.exceptions import RedisError, ResponseError
+
+from bpefleet.dashboard.view import RUN_NAME, View, read_view
+from bpefleet.shared.keys import RUNS, detail_key, report_key, status_key
+from bpefleet.shared.messages import MessageError
+from bpefleet.shared.text import line
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from redis.asyncio import Redis
+
+_MOST_RUNS: Final = 200
+_MOST_NAMES: Final = 100_000
+"""Names in the set of runs that are looked at, the latest first: most may be junk."""
+
+_PAGE: Final = 1000
+_BATCH: Final = 25
+"""Runs that are read at once: their sizes are bounded, and so is what is held of them."""
+
+_LARGEST_STATUS: Final = 8 << 20
+"""Bytes of a status that are read: a thousand failures have a fraction of that."""
+
+_LARGEST_DETAIL: Final = 16 << 20
+"""Bytes of a detail that are read: chunks by the million."""
+
+_LONGEST_REASON: Final = 300
+_log: Final = logging.getLogger("bpefleet.dashboard")
+
+
+@dataclass(slots=True)
+class _Known:
+    """A run, and its score in the set of runs when its status and when its detail were read."""
+
+    view: View
+    score: float
+    detail_score: float
+    report: bool
+
+
+class Runs:
+    """The runs of a Redis, of which only what changed is read again.
+
+    Attributes:
+        views: By run, the latest first.
+        reports: The runs that have a report.
+    """
+
+    def __init__(self, redis: Redis) -> None:
+        self.views: dict[str, View] = {}
+        self.reports: frozenset[str] = frozenset()
+        self._redis = redis
+        self._known: dict[str, _Known] = {}
+        self._none: dict[str, float] = {}  # names without a run, and their scores
+        self._odd: set[str] = set()
+
+    async def read(self, details: Collection[str] | None) -> None:
+        """Read all runs, and the details of some; None for those of all.
+
+        Raises:
+            RedisError: Redis does not answer, or refuses.
+        """
+        seen: dict[str, float] = {}
+        shown: list[str] = []
+        for start in range(0, _MOST_NAMES, _PAGE):
+            found: Any = await self._redis.zrevrange(
+                RUNS, start, start + _PAGE - 1, withscores=True
+            )
+            scores = {name: score for run, score in found if (name := _name(run)) is not None}
+            seen |= scores
+            names = [name for name in scores if self._none.get(name) != scores[name]]
+            for at in range(0, len(names), _BATCH):
+                batch = {name: scores[name] for name in names[at : at + _BATCH]}
+                await self._renew(batch, details)
+                shown += [name for name in batch if name in self._known]
+                if len(shown) >= _MOST_RUNS:
+                    break
+            if len(shown) >= _MOST_RUNS or len(found) < _PAGE:
+                break
+        self._known = {run: self._known[run] for run in shown[:_MOST_RUNS]}
+        self._none = {name: score for name, score in self._none.items() if name in seen}
+        self._odd &= seen.keys()
+        self.views = {run: known.view for run, known in self._known.items()}
+        self.reports = frozenset(run for run, known in self._known.items() if known.report)
+
+    async def _renew(self, scores: dict[str, float], details: Collection[str] | None) -> None:
+        """Read again what changed: statuses, and details together with their status."""
+        wanted = {
+            run
+            for run, score in scores.items()
+            if (details is None or run in details)
+            and (run not in self._known or self._known[run].detail_score != score)
+        }
+        runs = [
+            run
+            for run, score in scores.items()
+            if run in wanted or run not in self._known or self._known[run].score != score
+        ]
+        if not runs:
+            return
+        async with self._redis.pipeline(transaction=False) as pipeline:
+            for run in runs:
+                pipeline.exists(report_key(run))
+                pipeline.getrange(status_key(run), 0, _LARGEST_STATUS)
+                if run in wanted:
+                    pipeline.getrange(detail_key(run), 0, _LARGEST_DETAIL)
+            answers = iter(await pipeline.execute(raise_on_error=False))
+        for run in runs:
+            report, status = bool(_text(next(answers))), _text(next(answers))
+            detail = _text(next(answers)) if run in wanted else None
+            self._known.pop(run, None)
+            view = await asyncio.to_thread(self._read_view, run, status, detail)
+            if view is None:
+                self._none[run] = scores[run]
+            else:
+                read = -1.0 if detail is None else scores[run]
+                self._known[run] = _Known(view, scores[run], read, report)
+
+    def _read_view(self, run: str, status: Any, detail: Any) -> View | None:
+        """What there is to show of a run; without its detail if only that is odd."""
+        if not status:  # it expired
+            return None
+        try:
+            return read_view(run, status, detail)
+        except MessageError as error:
+            self._complain(run, "not shown" if detail is None else "not shown in full", error)
+        return None if detail is None else self._read_view(run, status, None)
+
+    def _complain(self, run: str, what: str, error: Exception) -> None:
+        if run not in self._odd:
+            self._odd.add(run)
+            _log.warning("run %s is %s: %s", run, what, line(str(error))[:_LONGEST_REASON])
+
+
+def _text(answer: Any) -> Any:
+    """An answer, or nothing if what is there is of another kind: anybody may have put it there.
+
+    Raises:
+        RedisError: It is another error, which is none of one run alone.
+    """
+    if isinstance(answer, ResponseError) and str(answer).startswith("WRONGTYPE"):
+        return b""
+    if isinstance(answer, RedisError):
+        raise answer
+    return answer
+
+
+def _name(run: bytes) -> str | None:
+    """A run's name, unless it is not of ours."""
+    name = run.decode("utf-8", "replace")
+    return name if RUN_NAME.fullmatch(name) else None

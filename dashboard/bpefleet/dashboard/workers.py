@@ -1,0 +1,195 @@
+"""Reads who serves the queue, at work or idle, for whichever run: RQ's own keys tell."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from redis.exceptions import RedisError, ResponseError
+
+from bpefleet.dashboard.view import RUN_NAME
+from bpefleet.shared.keys import FLEET_WORKER, QUEUE, STAGE_FIELD, run_and_chunk
+from bpefleet.shared.text import line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from redis.asyncio import Redis
+
+_MOST: Final = 5000
+_BATCH: Final = 500
+_LONGEST: Final = 200
+"""Characters of a text that are shown: anybody may have written it."""
+
+_LARGEST: Final = 2**53
+"""Beyond it a page's numbers are no longer whole."""
+
+_FIELDS: Final = (
+    "hostname",
+    "pid",
+    FLEET_WORKER,
+    "birth",
+    "last_heartbeat",
+    "successful_job_count",
+    "failed_job_count",
+    "total_working_time",
+)
+
+
+_JOB_FIELDS: Final = ("status", "worker_name", STAGE_FIELD, "started_at")
+_WORKER: Final = b"rq:worker:"
+_MOST_EXECUTIONS: Final = 4
+"""A worker is at one job, and may have left others behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    run: str
+    chunk: int
+    doing: str
+    since: float
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """A worker that serves the queue.
+
+    Attributes:
+        name: Its name in RQ.
+        host: Its machine.
+        pid: Its process there; 0 if unknown.
+        version: Of bpefleet; empty if it is a worker of another kind.
+        born: Unix seconds of its start, by its clock; 0 if unknown.
+        heard: Of its last sign of life, likewise.
+        run: The run that it is at; empty if it is idle.
+        chunk: The chunk of it; None if it is idle.
+        doing: What it does with it.
+        since: Unix seconds since when, by its clock; 0 if unknown.
+        counted: Chunks that it counted, of all runs.
+        failed: Attempts of its that failed.
+        seconds: Seconds that it was at work.
+    """
+
+    name: str
+    host: str
+    pid: int
+    version: str
+    born: float
+    heard: float
+    run: str
+    chunk: int | None
+    doing: str
+    since: float
+    counted: int
+    failed: int
+    seconds: float
+
+
+async def read_workers(redis: Redis) -> list[dict[str, Any]]:
+    """The workers by host and name, as JSON-able data. A name whose worker is gone is none.
+
+    Raises:
+        RedisError: Redis does not answer, or refuses.
+    """
+    keys: list[bytes] = []
+    try:
+        async for key in redis.sscan_iter(f"rq:workers:{QUEUE}", count=_BATCH):
+            keys.append(key)
+            if len(keys) == _MOST:
+                break
+    except ResponseError as error:
+        _is_odd(error)
+    found: dict[bytes, list[Any]] = {}
+    for at in range(0, len(keys), _BATCH):
+        batch = keys[at : at + _BATCH]
+        found |= dict(zip(batch, await _hashes(redis, batch, _FIELDS), strict=True))
+    facts = {key: fields for key, fields in found.items() if any(fields)}
+    jobs = await _jobs(redis, list(facts))
+    workers = (_worker(key, fields, jobs.get(key)) for key, fields in facts.items())
+    return [asdict(worker) for worker in sorted(workers, key=lambda w: (w.host, w.name))]
+
+
+async def _jobs(redis: Redis, keys: Sequence[bytes]) -> dict[bytes, _Job]:
+    """What each worker is at, of those that are at anything."""
+    async with redis.pipeline(transaction=False) as pipeline:
+        for key in keys:
+            pipeline.srandmember(key + b":executions", _MOST_EXECUTIONS)
+        answers: Any = await pipeline.execute(raise_on_error=False) if keys else ()
+    names = [
+        (key, execution.partition(b":")[0])
+        for key, answer in zip(keys, answers, strict=True)
+        for execution in (() if _is_odd(answer) else answer)
+    ]
+    jobs = await _hashes(redis, [b"rq:job:" + job for _, job in names], _JOB_FIELDS)
+    found = {}
+    for (key, job), (status, worker, doing, since) in zip(names, jobs, strict=True):
+        at = run_and_chunk(_text(job))
+        # What a killed worker was at stays in its list for a while.
+        its_own = status == b"started" and worker == key.removeprefix(_WORKER)
+        if its_own and at and RUN_NAME.fullmatch(at[0]) and at[1] < _LARGEST:
+            found[key] = _Job(*at, _text(doing), _date(since))
+    return found
+
+
+async def _hashes(redis: Redis, keys: Sequence[bytes], fields: Sequence[str]) -> list[list[Any]]:
+    """These fields of each hash; of what is none, nothing."""
+    if not keys:
+        return []
+    async with redis.pipeline(transaction=False) as pipeline:
+        for key in keys:
+            pipeline.hmget(key, fields)
+        answers: Any = await pipeline.execute(raise_on_error=False)
+    return [[None] * len(fields) if _is_odd(answer) else answer for answer in answers]
+
+
+def _is_odd(answer: object) -> bool:
+    """Whether a key is of another kind, which is its own affair: anybody may have put it there.
+
+    Raises:
+        RedisError: It is another error.
+    """
+    if isinstance(answer, RedisError) and not str(answer).startswith("WRONGTYPE"):
+        raise answer
+    return isinstance(answer, RedisError)
+
+
+def _worker(key: bytes, fields: Sequence[bytes | None], job: _Job | None) -> Worker:
+    host, pid, version, born, heard, counted, failed, seconds = fields
+    return Worker(
+        name=_text(key.removeprefix(_WORKER)),
+        host=_text(host),
+        pid=int(_number(pid)),
+        version=_text(version),
+        born=_date(born),
+        heard=_date(heard),
+        run=job.run if job else "",
+        chunk=job.chunk if job else None,
+        doing=job.doing if job else "",
+        since=job.since if job else 0.0,
+        counted=int(_number(counted)),
+        failed=int(_number(failed)),
+        seconds=_number(seconds),
+    )
+
+
+def _text(data: bytes | None) -> str:
+    return line((data or b"").decode("utf-8", "replace"))[:_LONGEST]
+
+
+def _number(data: bytes | None) -> float:
+    try:
+        number = float(data or 0)
+    except ValueError:
+        return 0.0
+    return number if math.isfinite(number) and 0 <= number < _LARGEST else 0.0
+
+
+def _date(data: bytes | None) -> float:
+    """Unix seconds of a date as RQ writes it, with or without its zone, which is UTC; 0 if none."""
+    try:
+        when = datetime.fromisoformat(_text(data))
+        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0

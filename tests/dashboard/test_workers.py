@@ -1,0 +1,69 @@
+"""The page of all workers, at work for whichever run or idle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import expect
+
+from tests.command import start
+from tests.dashboard.browser import MARKS, opened
+from tests.dashboard.serving import SLOW, worker_pids, workers
+from tests.dashboard.test_page import status
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import Browser
+    from redis import Redis
+
+    from tests.dashboard.serving import Dashboard
+
+pytestmark = MARKS
+
+
+def test_workers_are_shown_idle_and_at_work(
+    browser: Browser,
+    board: Dashboard,
+    redis_url: str,
+    connection: Redis,
+    texts: Path,
+    tmp_path: Path,
+) -> None:
+    out = tmp_path / "tokenizer"
+    with opened(browser, board) as page:
+        page.open()
+        page.page.click("#to-workers")
+        page.shows("#no-fleet", "bpefleet worker --redis URL")
+        with workers(redis_url, 2):
+            page.shows("#fleet-sum", "2 on 1 host: 0 at a chunk, 2 idle")
+            rows = page.page.locator("#everybody tbody")
+            expect(rows.locator(".badge")).to_have_text(["idle", "idle"])
+            for pid in worker_pids(connection):
+                expect(rows).to_contain_text(str(pid))
+            run = start("train", texts / "a.txt", "-o", out, *SLOW, "--redis", redis_url)
+            page.shows("#fleet-sum", "2 at a chunk, 0 idle")
+            page.shows("#everybody tbody tr:first-child", "at work")
+            page.shows("#everybody tbody tr:first-child", "count")
+            link = rows.locator("a").first
+            expect(link).to_have_text(f"tokenizer {status(out)['run']}")
+            link.click()
+            page.shows("#run-title", "tokenizer")
+            run.communicate(timeout=120)
+            page.page.goto(f"{board.url}/workers")
+            page.shows("#fleet-sum", "0 at a chunk, 2 idle")
+            counted = [int(text) for text in rows.locator("td:nth-child(8)").all_inner_texts()]
+            assert sum(counted) == status(out)["chunks"]
+        page.shows("#no-fleet", "No worker")
+
+
+def test_the_page_of_workers_fits_a_phone(
+    browser: Browser, board: Dashboard, redis_url: str
+) -> None:
+    with (
+        workers(redis_url, 1),
+        opened(browser, board, viewport={"width": 390, "height": 800}) as page,
+    ):
+        page.open("/workers")
+        page.shows("#fleet-sum", "1 on 1 host")
+        assert page.page.evaluate("document.documentElement.scrollWidth") <= 390
