@@ -96,12 +96,15 @@ def serve(settings: Settings) -> None:
 def _announce(settings: Settings, access: Access, listener: socket.socket, token: str) -> None:
     host, port = listener.getsockname()[:2]
     where = f"[{host}]" if ":" in host else host
-    address = f"http://{where}:{port}/?token={token}"
+    page = f"http://{where}:{port}/?token="
+    # What is in a file, readable by few, is not for a log that many read.
+    kept = settings.token_file and not settings.beside
+    address = f"{page} and what is in {settings.token_file}" if kept else f"{page}{token}"
     if settings.beside:
         click.echo(address)
         return
     click.echo(f"the runs of {printable(redacted(settings.redis))}", err=True)
-    click.echo(f"open {address}", err=True)
+    click.echo(f"open {printable(address)}", err=True)
     click.echo(
         "without the token: look only"
         if access.is_private

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-import orjson
 
 from bpefleet.shared.amounts import clock, several, size
-from bpefleet.shared.text import line
+from bpefleet.shared.text import json_text, line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +27,7 @@ def summarize(result: RunResult, *, as_json: bool) -> None:
     """Print a run's result, for people or as JSON."""
     if as_json:
         summary = {"directory": str(result.directory), **result.manifest}
-        click.echo(orjson.dumps(summary, option=orjson.OPT_INDENT_2))
+        click.echo(json_text(summary))
         return
     click.echo("\n".join(map(line, lines(result))))
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import TYPE_CHECKING, Final
 
 import click
-import orjson
 
 from bpefleet.producer.chunk_times import WORK
 from bpefleet.producer.directory import RunDirectory
 from bpefleet.producer.profile import Profile, profile
-from bpefleet.shared.text import printable
+from bpefleet.shared.text import json_text, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from bpefleet.producer.profile import WorkerTime
 
 _SHOWN: Final = 5
+_IDLE: Final = 0.5
+"""Workers that were busy for less of the time than this might be fewer."""
+_SHORT: Final = 0.5
+"""Seconds that a chunk should take at least: passing it on takes some hundredths."""
 _ONE_LINE: Final = {10: r"\n"}
 
 
@@ -31,7 +35,7 @@ def show_profile(path: Path, *, as_json: bool) -> None:
     """
     found = profile(RunDirectory.open(path))
     if as_json:
-        click.echo(orjson.dumps(found.to_json(), option=orjson.OPT_INDENT_2))
+        click.echo(json_text(found.to_json()))
     else:
         click.echo("\n".join(lines(found)))
 
@@ -85,6 +89,18 @@ def _workers(found: Profile) -> Iterator[str]:
     yield f"{len(found.workers)} workers{busy}"
     for worker in found.workers:
         yield _worker(worker)
+    if found.busy is not None and found.busy < _IDLE:
+        yield f"  hint: {_advice(found)}"
+
+
+def _advice(found: Profile) -> str:
+    """What keeps workers from being busy, as far as the chunks tell."""
+    if len(found.chunks) < 2 * len(found.workers):
+        return "there were too few chunks for so many workers: use fewer, or smaller chunks"
+    usual = median(chunk.seconds for chunk in found.chunks)
+    if usual < _SHORT:
+        return f"a chunk took {usual:.2f} s, which is less than passing it on: use larger chunks"
+    return "chunks came too slowly: look at the fold of the stages above, and at Redis"
 
 
 def _worker(worker: WorkerTime) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Self
 from bpefleet.producer.progress_bar import Bar, in_notebook
 from bpefleet.producer.progress_lines import Lines
 from bpefleet.shared.logs import NOTICE, structured
-from bpefleet.shared.text import printable
+from bpefleet.shared.text import paragraph
 
 if TYPE_CHECKING:
     from bpefleet.producer.step import Step
@@ -88,7 +88,7 @@ class Progress:
             return
         with self._still:
             if self._bar is not None:
-                self._bar.say(f"{mark}{printable(text)}")
+                self._bar.say(f"{mark}{paragraph(text)}")
             else:
                 _print(f"{mark}{text}")
 
@@ -102,4 +102,4 @@ class Progress:
 
 
 def _print(text: str) -> None:
-    print(printable(text), file=sys.stderr, flush=True)  # noqa: T201  for people
+    print(paragraph(text), file=sys.stderr, flush=True)  # noqa: T201  for people

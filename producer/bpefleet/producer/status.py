@@ -23,7 +23,7 @@ from bpefleet.shared.errors import QueueError, UsageError
 from bpefleet.shared.keys import status_key
 from bpefleet.shared.messages import MessageError
 from bpefleet.shared.status import COUNT, DONE, MERGE, PLANNED, Snapshot
-from bpefleet.shared.text import line, printable
+from bpefleet.shared.text import json_text, line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,7 +48,7 @@ def show(run: str, redis: str | None, *, as_json: bool, watch: bool) -> None:
         snapshot = find(run, redis)
         if as_json:
             told = snapshot.to_json() | times.to_json()
-            click.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2))
+            click.echo(json_text(told))
         else:
             stages = times.told()
             if watch:
@@ -172,7 +172,7 @@ def show_failed(path: Path, *, as_json: bool) -> None:
     counted, _ = read_index(directory.counts, len(directory.plan.chunks))
     failed = failures(directory, counted)
     if as_json:
-        click.echo(orjson.dumps([f.to_json() for f in failed], option=orjson.OPT_INDENT_2))
+        click.echo(json_text([f.to_json() for f in failed]))
         return
     for failure in failed:
         attempts = f"{failure.attempts} attempt{'s' if failure.attempts > 1 else ''}"
@@ -199,7 +199,7 @@ def show_attempts(path: Path, chunk: int, *, as_json: bool) -> None:
         raise UsageError(f"{path} has chunks 0 to {len(directory.plan.chunks) - 1}")
     attempts = read_attempts(path).get(chunk, [])
     if as_json:
-        click.echo(orjson.dumps([a.to_json() for a in attempts], option=orjson.OPT_INDENT_2))
+        click.echo(json_text([a.to_json() for a in attempts]))
         return
     click.echo(f"chunk {chunk}: {printable(directory.plan.describe(chunk))}")
     for number, attempt in enumerate(attempts, 1):

@@ -12,7 +12,7 @@ import click
 from bpefleet.shared import logs
 from bpefleet.shared.errors import BpefleetError
 from bpefleet.shared.machine import demand_supported
-from bpefleet.shared.text import printable
+from bpefleet.shared.text import paragraph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +32,9 @@ def error_as_exit() -> Iterator[None]:
         demand_supported()
         yield
     except BpefleetError as error:
-        click.echo(f"error: {printable(str(error))}", err=True)
+        click.echo(f"error: {paragraph(error.message)}", err=True)
+        if error.hint:
+            click.echo(f"hint: {paragraph(error.hint)}", err=True)
         sys.exit(error.exit_code)
 
 

@@ -11,7 +11,7 @@ import logging
 from datetime import UTC, datetime
 from typing import Final
 
-from bpefleet.shared.text import printable
+from bpefleet.shared.text import paragraph
 
 HUMAN: Final = "human"
 JSON: Final = "json"
@@ -64,14 +64,14 @@ class JsonFormatter(logging.Formatter):
 
 
 class HumanFormatter(logging.Formatter):
-    """A record as text in which nothing can act in a terminal."""
+    """A record as text in which nothing can act in a terminal, or look like another record."""
 
     def __init__(self) -> None:
         super().__init__(_HUMAN)
 
     def format(self, record: logging.LogRecord) -> str:
         """The text."""
-        return printable(super().format(record))
+        return paragraph(super().format(record))
 
 
 def pause(elapsed: float) -> float:

@@ -31,6 +31,11 @@ def visible(text: str, *, whole: bool = True) -> str:
     return f"{shown} × {times}" if times > 1 else shown
 
 
+def paragraph(text: str) -> str:
+    """`text`, printable, its further lines indented: none of them can pass for one of its own."""
+    return printable(text).replace("\n", "\n    ")
+
+
 def escaped(text: str) -> str:
     """`text` as one line that can act neither in a terminal nor, its markup escaped, in a page."""
     return html.escape(line(text))

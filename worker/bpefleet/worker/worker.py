@@ -26,7 +26,7 @@ from bpefleet.shared.errors import UsageError
 from bpefleet.shared.failures import LOST_AFTER
 from bpefleet.shared.jobs import FAILURE_TTL, HEARTBEAT, FleetJob
 from bpefleet.shared.lifeline import die_with
-from bpefleet.shared.memory import peak_of
+from bpefleet.shared.memory import memory_limit, peak_of
 from bpefleet.shared.messages import Failed
 from bpefleet.shared.serializer import JsonSerializer, install
 from bpefleet.shared.signing import Signer
@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 install()
 # RQ asks whether stdout is a terminal, and writes colours into what goes to our logs on stderr.
 logutils.colorizer.notty = True
+
+_MUCH: Final = 0.2
+"""Of all memory: a work-horse with less was hardly killed for want of it."""
 
 _VERSION: Final = version("bpefleet")
 
@@ -271,9 +274,12 @@ def _explain_death(retpid: int | None, status: int | None, rusage: struct_rusage
         return Failed(kind="JobTimeoutException", error=text, may_heal=True, peak_rss=peak)
     code = os.waitstatus_to_exitcode(status)
     if code == -signal.SIGKILL:
+        had = f"it had {peak / 2**20:.0f} MiB at its peak"
+        if peak < _MUCH * memory_limit():
+            text = f"the work-horse was killed (SIGKILL), by somebody or by the system: {had}"
+            return Failed(kind="WorkHorseKilled", error=text, may_heal=True, peak_rss=peak)
         text = (
-            f"the work-horse was killed (SIGKILL), most likely for want of memory: "
-            f"it had {peak / 2**20:.0f} MiB at its peak\n"
+            f"the work-horse was killed (SIGKILL), most likely for want of memory: {had}\n"
             f"hint: use smaller chunks, or fewer workers on that machine"
         )
         return Failed(kind="OutOfMemory", error=text, may_heal=True, peak_rss=peak)
