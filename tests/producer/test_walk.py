@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bpefleet.producer import train
+from bpefleet.producer.claim import new_run
 from bpefleet.producer.sources import find_files
 from bpefleet.shared.errors import SourceError
 from tests.command import bpefleet
@@ -57,6 +58,15 @@ def test_the_directory_of_the_run_itself_is_passed_over(folder: Path) -> None:
     for same in (out, folder / "deep" / ".." / "here", folder / "link"):
         for source in (folder, f"{folder}/**"):
             assert "note.txt" not in found(source, same)[0]
+
+
+def test_a_run_that_is_still_being_planned_is_passed_over(folder: Path) -> None:
+    with new_run(folder / "soon"):
+        names, said = found(folder)
+        assert sorted(names) == ["a.txt", "b.txt"]
+        assert str(folder / "soon") in said
+    (folder / "deep" / "lock").write_text("a chapter on locks")
+    assert "lock" in found(folder)[0]
 
 
 def test_a_plan_of_somebody_else_s_is_text(folder: Path) -> None:

@@ -78,25 +78,29 @@ def hold(directory: Path) -> bytes | None:
 
 def own_hold(directory: Path) -> bytes | None:
     """The same of the process that holds it, asked by that process."""
-    with suppress(OSError):
-        descriptor = open_regular(directory / LOCK)
-        try:
-            return os.pread(descriptor, _MOST, 0)
-        finally:
-            os.close(descriptor)
-    return None
+    return _said_in(directory / LOCK)
+
+
+def was_held(directory: Path) -> bool:
+    """Whether a process of ours holds or held a directory, be there a run in it or not."""
+    return _parsed(_said_in(directory / LOCK) or b"") is not None
 
 
 def is_lock(path: Path) -> bool:
     """Whether a file may be a lock of ours, and not somebody's file of that name."""
-    with suppress(OSError):
+    data = _said_in(path)
+    return data is not None and (not data or _parsed(data) is not None)
+
+
+def _said_in(path: Path) -> bytes | None:
+    try:
         descriptor = open_regular(path)
-        try:
-            data = os.pread(descriptor, _MOST, 0)
-        finally:
-            os.close(descriptor)
-        return not data or _parsed(data) is not None
-    return False
+    except OSError:
+        return None
+    try:
+        return os.pread(descriptor, _MOST, 0)
+    finally:
+        os.close(descriptor)
 
 
 def _acquire(directory: Path) -> int:

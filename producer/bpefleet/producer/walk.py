@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.kernel.opening import opened
+from bpefleet.producer.lock import was_held
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +75,8 @@ class Walk:
         if self._out is not None and os.path.realpath(folder) == self._out:
             return True
         if folder not in self._known:
-            self._known[folder] = holds_plan(folder)
+            # A run that is still being planned has its lock already.
+            self._known[folder] = holds_plan(folder) or was_held(folder)
             if self._known[folder]:
                 self.runs.append(folder)
         return self._known[folder]
