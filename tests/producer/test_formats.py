@@ -151,6 +151,9 @@ def test_nobody_can_insist_that_such_bytes_are_text(tmp_path: Path, name: str) -
         "漢字かな交じり文",
         "a NUL\0 in " + "words " * 20,
         "é" * 8191 + "x",
+        "a\0",
+        "\0\0\0",
+        "a\0b\0",
     ],
 )
 def test_text_is_text(tmp_path: Path, text: str) -> None:

@@ -62,6 +62,8 @@ _FIRST_BYTES: Final = (
 _BLANK: Final = b"\xef\xbb\xbf \t\r\n"
 _CONTROL: Final = re.compile(r"[\0-\x06\x0e-\x1a\x1c-\x1f]")
 _ASCII: Final = 0x80
+_ENOUGH: Final = 16
+"""Pairs of bytes that show a text to be UTF-16; in a shorter one a NUL may be a NUL."""
 _ZSTD_SKIPPABLE: Final = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
 _ENDINGS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -186,7 +188,11 @@ def _wide(head: bytes) -> str:
     pairs = len(head) // 2
     first, second = head[: 2 * pairs : 2], head[1 : 2 * pairs : 2]
     for name, letters, nuls in (("UTF-16LE", first, second), ("UTF-16BE", second, first)):
-        if 2 * nuls.count(0) > pairs and _is_plain(bytes(b for b in letters if b < _ASCII)):
+        if (
+            pairs >= _ENOUGH
+            and 2 * nuls.count(0) > pairs
+            and _is_plain(bytes(b for b in letters if b < _ASCII))
+        ):
             return name
     return ""
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 _ONE_IN: Final = 10
-_IN_ANY: Final = 2
+_IN_ANY: Final = 8
+"""Bad places in so few bytes that their share says nothing."""
 _REPLACEMENT: Final = "\ufffd"
 
 
 def is_mostly_text(data: bytes) -> bool:
-    """Whether at most a tenth of `data`, and two, is ill-formed sequences and NUL bytes.
+    """Whether at most a tenth of `data`, and eight more, is ill-formed sequences and NUL bytes.
 
     Random bytes are ill-formed by half, UTF-16 and the holes of sparse files are full of NUL bytes,
     and text in another encoding has a bad place for every letter beyond ASCII. Of damaged UTF-8
