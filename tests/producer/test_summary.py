@@ -88,3 +88,14 @@ def test_a_text_of_special_tokens_only_has_no_sample(corpus: Path, tmp_path: Pat
     only = tmp_path / "only.txt"
     only.write_text(SPECIAL * 10)
     assert taste(Tokenizer.load(tmp_path / "run"), find_files([str(only)], print)) is None
+
+
+def test_a_sample_that_the_pattern_takes_too_long_on_ends_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bpefleet.kernel.regexes._PATIENCE", 0.1)
+    path = tmp_path / "text"
+    path.write_text("a" * 100 + "c")
+    tokens = {byte: bytes([byte]) for byte in range(256)}
+    tokenizer = Tokenizer(tokens, [], pattern=r"(?:a|aa)+$|b")
+    assert taste(tokenizer, find_files([str(path)], print)) is None

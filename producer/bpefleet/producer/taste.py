@@ -10,7 +10,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.shared.errors import UsageError
+from bpefleet.shared.errors import EncodingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -29,18 +29,15 @@ def taste(tokenizer: Tokenizer, files: Sequence[SourceFile]) -> dict[str, int] |
 
     Returns:
         `bytes` and the `tokens` that they become; None if the text is gone or holds none, or
-        tiktoken cannot split it as the pattern does.
+        the pattern takes too long on it.
     """
     try:
-        # With the engine of a regex of one's own, or tiktoken's for a named rule.
-        native = tokenizer.pattern.native
-        encode = tokenizer.to_tiktoken().encode_ordinary if native else tokenizer.encode
         size = tokens = 0
         for data in _stretches(files):
             for text in _without(tokenizer.special_tokens, data.decode(errors="replace")):
                 size += len(text.encode())
-                tokens += len(encode(text))
-    except (OSError, UsageError):
+                tokens += len(tokenizer.encode(text))
+    except (OSError, EncodingError):
         return None
     return {"bytes": size, "tokens": tokens} if tokens else None
 
