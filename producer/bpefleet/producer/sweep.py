@@ -122,6 +122,7 @@ class Sweep:
         start = time.monotonic()
         self.seen = await seen_workers(self._redis)
         self._warn_of_strangers()
+        self._other_keys.look(self.seen)
         idle = await asyncio.to_thread(self._upkeep, self.workers)
         if idle and not self._idle_said:
             self._watch.warn(idle)
