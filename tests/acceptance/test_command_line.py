@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 
 from bpefleet.shared.keys import QUEUE
-from tests.command import bpefleet
+from tests.command import bpefleet, start
 from tests.eventually import eventually
 
 if TYPE_CHECKING:
@@ -137,3 +139,40 @@ def test_a_server_imports_nothing_from_the_current_folder(
             process.terminate()
             process.wait(30)
     assert not trap.exists(), trap.read_text()
+
+
+def test_a_quiet_run_says_what_is_wrong_and_its_result(corpus: Path, tmp_path: Path) -> None:
+    result = bpefleet("train", corpus, "--vocab-size", "20k", "--workers", "0", "-q",
+                      "--allow-fewer-merges", "-o", tmp_path / "out")  # fmt: skip
+    assert result.returncode == 0
+    assert result.stdout.startswith(str(tmp_path / "out"))
+    (warning,) = result.stderr.splitlines()
+    assert warning.startswith("warning: the corpus holds only")
+
+
+def test_the_page_stays_until_ctrl_c(corpus: Path, tmp_path: Path) -> None:
+    run = start("train", corpus, "--vocab-size", "300", "--workers", "1", "--dashboard-stay",
+                "-o", tmp_path / "out")  # fmt: skip
+    assert run.stderr is not None
+    said = [eventually(run.stderr.readline, 30)]
+    while "the page stays" not in said[-1]:
+        said.append(run.stderr.readline())
+        assert said[-1], said
+    address = next(each for each in said if each.startswith("dashboard: ")).split()[1]
+    assert httpx.get(address).status_code == 200
+    assert run.poll() is None
+    run.send_signal(signal.SIGINT)
+    stdout, stderr = run.communicate(timeout=30)
+    assert run.returncode == 0, stderr
+    assert "report.html" in stdout
+
+
+def test_a_line_end_in_a_name_forges_no_line(tmp_path: Path) -> None:
+    source = tmp_path / "a\nerror: all is lost\nhint: rm -rf x"
+    source.write_bytes(b"caf\xe9 is bad")
+    result = bpefleet("train", source, "--vocab-size", "300", "--workers", "0",
+                      "-o", tmp_path / "out")  # fmt: skip
+    assert result.returncode == 3
+    lines = result.stderr.splitlines()
+    assert any("all is lost" in each for each in lines)
+    assert not any(each.startswith(("error: all is lost", "hint: rm")) for each in lines)

@@ -55,8 +55,10 @@ def train(
     key_file: Source | None = None,
     insecure: bool = False,
     dashboard: bool = False,
+    dashboard_stay: bool = False,
     report: bool | None = None,
     progress: bool = False,
+    quiet: bool = False,
 ) -> RunResult:
     """Train a tokenizer.
 
@@ -93,9 +95,11 @@ def train(
         insecure: Use a Redis across the network without a key.
         dashboard: Serve the dashboard beside the run; its address is a warning in the log, or with
             `progress` on stderr.
+        dashboard_stay: The same, and go on serving when the run is done, until an interrupt.
         report: Write `report.md` and `report.html` when the run is done. None: with `redis`, where
-            the dashboard shows it.
+            the dashboard shows it, and with `dashboard`.
         progress: Show progress on stderr.
+        quiet: With `progress`: its warnings only.
 
     Raises:
         BpefleetError: It cannot be done; the class and the text say why and what to do.
@@ -127,8 +131,10 @@ def train(
         key_file=None if key_file is None else Path(key_file),
         insecure=insecure,
         dashboard=dashboard,
+        dashboard_stay=dashboard_stay,
         report=report,
         progress=progress,
+        quiet=quiet,
     )
     paths = tuple(os.fspath(source) for source in sources)
     return run(Request(paths, Path(out), options, resources, format))

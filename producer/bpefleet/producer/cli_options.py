@@ -95,11 +95,19 @@ dashboard_option = click.option(
     help="Serve the dashboard beside the run, on this machine's port 8787 or another that is free. "
     "It ends with the command. Needs pip install 'bpefleet[dashboard]'.",
 )
+dashboard_stay_option = click.option(
+    "--dashboard-stay",
+    is_flag=True,
+    help="The same, and go on serving when the run is done, until Ctrl-C.",
+)
+quiet_option = click.option(
+    "-q", "--quiet", is_flag=True, help="Show no progress: warnings, errors and the result only."
+)
 report_option = click.option(
     "--report/--no-report",
     default=None,
     help="Write report.md and report.html when the run is done, see `bpefleet report`. Default: "
-    "with --redis, where the dashboard shows it.",
+    "with --redis, where the dashboard shows it, and with --dashboard.",
 )
 hold_option = click.option(
     "--hold",
@@ -130,7 +138,9 @@ _RESOURCE_OPTIONS: Final = (
     command.key_file_option(),
     insecure_option,
     dashboard_option,
+    dashboard_stay_option,
     report_option,
+    quiet_option,
     log_format_option,
     json_option,
 )

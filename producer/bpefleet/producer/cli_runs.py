@@ -67,9 +67,10 @@ def retry(
 @options_.max_token_length_option
 @options_.allow_fewer_option
 @options_.export_option
+@options_.quiet_option
 @options_.log_format_option
 @options_.json_option
-def merge(directory: Path, *, out: Path, as_json: bool, **options: Any) -> None:
+def merge(directory: Path, *, out: Path, as_json: bool, quiet: bool, **options: Any) -> None:
     """Train another tokenizer on the counts kept in DIR, without counting again.
 
     Pattern and special tokens stay: the counts depend on them. What the special tokens are for
@@ -77,7 +78,7 @@ def merge(directory: Path, *, out: Path, as_json: bool, **options: Any) -> None:
     """
     from bpefleet.producer.merge_again import merge_again  # noqa: PLC0415  --help stays quick
 
-    summarize(merge_again(directory, out, options), as_json=as_json)
+    summarize(merge_again(directory, out, options, quiet=quiet), as_json=as_json)
 
 
 @click.command(epilog=EXIT_CODES)

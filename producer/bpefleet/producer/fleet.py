@@ -70,7 +70,7 @@ class Fleet:
                     self.url, count, roots=self._roots, key_file=self._resources.key_file
                 )
                 self.workers = self._for_counting.enter_context(workers)
-            if self._resources.dashboard:
+            if self._resources.serves_page:
                 board = LocalDashboard(self.url, self._resources.key_file)
                 self.dashboard = self._for_counting.enter_context(board)
         except BaseException as error:

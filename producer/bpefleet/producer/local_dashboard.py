@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Self
 
 from bpefleet.producer.child import start_child
@@ -61,6 +62,12 @@ class LocalDashboard:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+    def wait(self) -> None:
+        """Leave it running until an interrupt, or its own end."""
+        if self._process is not None:
+            with suppress(KeyboardInterrupt):
+                self._process.wait()
 
     def address(self) -> str:
         """Wait until it serves; where, with the token that lets one act.

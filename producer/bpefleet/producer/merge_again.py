@@ -25,13 +25,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def merge_again(path: Path, out: Path, options: dict[str, Any]) -> RunResult:
+def merge_again(
+    path: Path, out: Path, options: dict[str, Any], *, quiet: bool = False
+) -> RunResult:
     """Train on the counts of a run whose chunks are all counted.
 
     Args:
         path: The run with the counts; it is not changed.
         out: The new run's directory.
         options: Those fields of `Options` that are to be others; None leaves one as it is.
+        quiet: Whether to show warnings only.
 
     Raises:
         ChunksFailedError: Not all chunks are counted, nor accepted as missing.
@@ -43,7 +46,7 @@ def merge_again(path: Path, out: Path, options: dict[str, Any]) -> RunResult:
     chosen = replace(source.plan.options, **changes).checked()
     start = Stage()
     try:
-        with Progress(show=True) as progress, new_run(out, whole=True) as place:
+        with Progress(show=True, quiet=quiet) as progress, new_run(out, whole=True) as place:
             stop = Stop(out, progress.warn)
             warn_of_unwritten(resolve(chosen.pattern), progress.warn)
             ledger, missing = _all_counts(source)

@@ -137,9 +137,11 @@ class Resources:
         key_file: File with the fleet's key; None for no key.
         insecure: Whether to use a Redis across the network without a key.
         dashboard: Whether to serve the dashboard beside the run.
+        dashboard_stay: Whether it goes on serving when the run is done, until an interrupt.
         report: Whether to write the run's report when it is done; None: with `redis`, where the
-            dashboard shows it.
-        progress: Whether to show progress on stderr.
+            dashboard shows it, and with `dashboard`, whose page ends.
+        progress: Whether to show progress on stderr, and warnings in words.
+        quiet: Whether to leave out all of that but the warnings.
     """
 
     redis: str | None = None
@@ -152,8 +154,10 @@ class Resources:
     key_file: Path | None = None
     insecure: bool = False
     dashboard: bool = False
+    dashboard_stay: bool = False
     report: bool | None = None
     progress: bool = False
+    quiet: bool = False
 
     @property
     def in_process(self) -> bool:
@@ -163,7 +167,12 @@ class Resources:
     @property
     def reports(self) -> bool:
         """Whether to write the run's report when it is done."""
-        return self.redis is not None if self.report is None else self.report
+        return bool(self.redis or self.serves_page) if self.report is None else self.report
+
+    @property
+    def serves_page(self) -> bool:
+        """Whether the run has a dashboard beside it."""
+        return self.dashboard or self.dashboard_stay
 
     @property
     def local_workers(self) -> int:
@@ -191,7 +200,7 @@ class Resources:
             )
         if self.errors:
             _check_choice("errors", self.errors, ("strict", "replace"))
-        if self.dashboard and self.in_process:
+        if self.serves_page and self.in_process:
             raise UsageError(
                 "there is nothing for a dashboard to look at: with --workers 0 and no --redis the "
                 "run counts in this process",

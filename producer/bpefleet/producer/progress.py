@@ -22,14 +22,17 @@ _EVERY: Final = 0.25
 
 
 class Progress:
-    """Shows how far a run is; silent but for warnings unless `show`.
+    """Shows how far a run is; silent but for warnings unless `show`, or if `quiet`.
+
+    Without `show` these go to the log, where a program has it; otherwise to stderr, for people.
 
     A thread of its own draws, so that the time goes on while a chunk is counted, and that whoever
     reads stderr slowly keeps nobody from work.
     """
 
-    def __init__(self, *, show: bool) -> None:
+    def __init__(self, *, show: bool, quiet: bool = False) -> None:
         self._show = show and sys.stderr is not None
+        self._quiet = quiet
         self._step: Step | None = None
         self._bar: Bar | None = None
         self._lines: Lines | None = None
@@ -58,7 +61,7 @@ class Progress:
 
     def show(self, step: Step) -> None:
         """Show how far a stage is; another stage than before ends that one."""
-        if not self._show:
+        if not self._show or self._quiet:
             return
         with self._still:
             if self._step is not None and self._step.stage != step.stage:

@@ -43,7 +43,7 @@ def retry(path: Path, chunks: Sequence[int], resources: Resources) -> RunResult 
         raise OutputError(f"{path} is finished: there is nothing to count again")
     process = holder(path)
     if process and (
-        resources.errors or resources.timeout or resources.dashboard or resources.report
+        resources.errors or resources.timeout or resources.serves_page or resources.report
     ):
         raise UsageError(
             f"{process} is at {path} and keeps its options",

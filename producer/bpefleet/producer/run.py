@@ -84,7 +84,7 @@ def run(request: Request) -> RunResult:
     """
     options, resources = request.checked().options, request.resources
     begun = Stage()
-    with Progress(show=resources.progress) as progress, ExitStack() as stack:
+    with _progress(resources) as progress, ExitStack() as stack:
         with new_run(request.out) as place, _stopping(request.out, progress) as stop:
             warn_of_unwritten(resolve(options.pattern), progress.warn)
             progress.show(_PLAN)
@@ -105,8 +105,9 @@ def run(request: Request) -> RunResult:
                 fleet.announce(progress.tell)
             directory = place.create(Plan.make(options, files, chunks))
             result = _complete(directory, resources, fleet, progress, stop, begun=begun)
-        result = _report(result, resources, fleet, progress)
-    return replace(result, seconds=begun.seconds)
+        result = replace(_report(result, resources, fleet, progress), seconds=begun.seconds)
+        _stay(fleet, resources, progress)
+    return result
 
 
 def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunResult:
@@ -125,7 +126,7 @@ def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunR
     directory.plan.check_files()
     resources = resources.checked()
     begun = Stage()
-    with Progress(show=resources.progress) as progress, ExitStack() as stack:
+    with _progress(resources) as progress, ExitStack() as stack:
         with locked(path), _stopping(path, progress) as stop:
             _demand_unfinished(directory)  # another process may just have finished it
             warn_of_unwritten(resolve(directory.plan.options.pattern), progress.warn)
@@ -133,8 +134,20 @@ def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunR
             if fleet is not None:
                 fleet.announce(progress.tell)
             result = _complete(directory, resources, fleet, progress, stop, begun=begun, only=only)
-        result = _report(result, resources, fleet, progress)
-    return replace(result, seconds=begun.seconds)
+        result = replace(_report(result, resources, fleet, progress), seconds=begun.seconds)
+        _stay(fleet, resources, progress)
+    return result
+
+
+def _progress(resources: Resources) -> Progress:
+    return Progress(show=resources.progress, quiet=resources.quiet)
+
+
+def _stay(fleet: Fleet | None, resources: Resources, progress: Progress) -> None:
+    """Leave the page as long as somebody may want to look, if that was asked for."""
+    if fleet is not None and fleet.dashboard is not None and resources.dashboard_stay:
+        progress.tell("the run is done; the page stays until Ctrl-C")
+        fleet.dashboard.wait()
 
 
 def _demand_unfinished(directory: RunDirectory) -> None:
