@@ -123,7 +123,7 @@ class Aggregator:
                         await asyncio.sleep(_BETWEEN_MS / 1000 if taken else 0.0)
                         await self._look_around()
                     if looks or glances:
-                        await self._show(looked=looks)
+                        await self._show(looked=looks, quiet=not taken)
             with self._hiccups.bearing():
                 await self._folding.wait()
                 # The page keeps what this says of failures and timings: no more detail is posted.
@@ -223,10 +223,15 @@ class Aggregator:
             # What a dying worker had taken was put on the queue again, where nobody may take it.
             await self._withdraw()
 
-    async def _show(self, *, looked: bool) -> None:
-        """Show how far counting is, if it is time for that, or somebody just looked around."""
-        if (now := looked or self._watch.due) and not looked:
+    async def _show(self, *, looked: bool, quiet: bool = False) -> None:
+        """Show how far counting is, if it is time for that, or if it was `looked` around just now.
+
+        A glance waits for a `quiet` moment, too, for as long as the people can.
+        """
+        now = looked
+        if not looked and self._watch.due and (quiet or self._watch.late):
             await self._sweep.glance(self._folding.awaited)
+            now = True
         async with self._folding.still if now else nullcontext():
             view, snapshot, detail = await asyncio.to_thread(self._views, now)
         if view is not None:

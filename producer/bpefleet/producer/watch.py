@@ -39,6 +39,7 @@ SNAPSHOT: Final = "status.json"
 LARGEST: Final = 1 << 26
 """Bytes of a snapshot."""
 _EVERY: Final = 1.0
+_PATIENCE: Final = 0.5
 _RATE_OVER: Final = 30.0
 _MERGES_OVER: Final = 5.0
 """Seconds over which the rates of counting and of merging are taken."""
@@ -103,6 +104,11 @@ class Watch:
     def due(self) -> bool:
         """Whether it is time for a new snapshot."""
         return time.monotonic() >= self._next
+
+    @property
+    def late(self) -> bool:
+        """Whether it cannot wait any longer."""
+        return time.monotonic() >= self._next + _PATIENCE
 
     def counting(
         self, ledger: Ledger, chunks: Chunks, sweep: Sweep | None = None, *, now: bool
