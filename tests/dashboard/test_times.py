@@ -104,8 +104,8 @@ def test_attempts_are_those_of_all_sessions(text: Path, tmp_path: Path) -> None:
     for session in (1, 2):
         journal = Journal(out)
         assert journal.tried[7] == session - 1
-        journal.add(Attempt.of(7, failed, event=str(session)))
-        journal.add(Attempt.of(7, failed, event=str(session)))  # told twice
+        journal.add(Attempt.of(7, failed, attempt=str(session)))
+        journal.add(Attempt.of(7, failed, attempt=str(session)))  # told twice
         assert journal.tried[7] == session
         journal.close()
 
