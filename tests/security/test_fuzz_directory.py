@@ -193,7 +193,7 @@ _SNAPSHOT = {
     "bytes": 1, "bytes_counted": 1, "unique": 1, "retries": 0, "workers": 0, "rate": 1.0,
     "eta": 1.0, "merges": 0, "merges_made": 0,
     "holding": False, "planned": 0.0, "started": 0.0, "ended": None, "redis_memory": 0,
-    "pretokens": 1, "unfolded": 0,
+    "pretokens": 1, "unfolded": 0, "session": "", "redis_away": 0.0,
     "merging": {"rate": 1.0, "tokens": {"latest": [{"text": "t", "bytes": 1}], "longest": []}},
 }  # fmt: skip
 
