@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bpefleet.producer import sweep as sweep_module
-from bpefleet.producer.directory import RunDirectory
 from bpefleet.producer.enqueue import Enqueuer
 from bpefleet.producer.events import Events
-from bpefleet.producer.progress import Progress
 from bpefleet.producer.sweep import Found, Sweep
-from bpefleet.producer.watch import Watch
 from bpefleet.producer.workers import live_workers
 from bpefleet.shared.connect import connect_async
 from bpefleet.shared.event import event_fields
@@ -75,9 +72,8 @@ def at_bench(
     def run(test: Callable[[Bench], Awaitable[None]]) -> None:
         async def main() -> None:
             plan = make_plan(tmp_path)
-            watch = Watch(RunDirectory(tmp_path, plan), Progress(show=False))
             async with connect_async(redis_url) as redis:
-                sweep = Sweep(plan, redis, lambda _workers: None, watch)
+                sweep = Sweep(plan, redis, lambda _workers: None, pytest.fail)
                 events = Events(redis, plan, Signer(), pytest.fail)
                 bench = Bench(connection, plan, sweep, events)
                 bench.enqueuer.put(range(CHUNKS))

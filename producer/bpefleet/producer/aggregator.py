@@ -85,7 +85,7 @@ class Aggregator:
         self._enqueuer = enqueuer
         self._halted = False
         self._events = Events(redis, plan, enqueuer.signer, session.watch.warn)
-        self._sweep = Sweep(plan, redis, upkeep, session.watch, enqueuer.signer.key_id)
+        self._sweep = Sweep(plan, redis, upkeep, session.watch.warn, enqueuer.signer.key_id)
         self._requests = Requests(
             redis, plan.run, session.directory.path, enqueuer.signer, session.watch
         )

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from bpefleet.producer.events import Events, Place
     from bpefleet.producer.plan import Plan
-    from bpefleet.producer.watch import Watch
     from bpefleet.producer.workers import Seen
 
 SWEEP_SECONDS: Final = 2.0
@@ -74,7 +73,7 @@ class Sweep:
         plan: Plan,
         redis: Redis,
         upkeep: Callable[[int], str | None],
-        watch: Watch,
+        warn: Callable[[str], None],
         key_id: str = "",
     ) -> None:
         self.running: dict[int, str] = {}
@@ -84,12 +83,12 @@ class Sweep:
         self._plan = plan
         self._redis = redis
         self._upkeep = upkeep
-        self._watch = watch
-        self._odd = Few(watch.warn, "workers of the queue are no bpefleet workers; stop them")
+        self._warn = warn
+        self._odd = Few(warn, "workers of the queue are no bpefleet workers; stop them")
         self._next = time.monotonic()
         self._idle_said = False
         self._strangers: set[str] = set()
-        self._other_keys = OtherKeys(key_id, watch.warn)
+        self._other_keys = OtherKeys(key_id, warn)
         self._misplaced: set[int] = set()
         self._marks: dict[int, Place] = {}
         self._since: dict[int, float] = {}
@@ -125,7 +124,7 @@ class Sweep:
         self._other_keys.look(self.seen)
         idle = await asyncio.to_thread(self._upkeep, self.workers)
         if idle and not self._idle_said:
-            self._watch.warn(idle)
+            self._warn(idle)
         self._idle_said = bool(idle)
         found = await self._compare(sorted(queued), events)
         memory: Any = await self._redis.info("memory")
