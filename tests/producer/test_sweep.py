@@ -72,8 +72,9 @@ def at_bench(
     def run(test: Callable[[Bench], Awaitable[None]]) -> None:
         async def main() -> None:
             plan = make_plan(tmp_path)
+            said: list[str] = []
             async with connect_async(redis_url) as redis:
-                sweep = Sweep(plan, redis, lambda _workers: None, pytest.fail)
+                sweep = Sweep(plan, redis, lambda _workers: None, said.append)
                 events = Events(redis, plan, Signer(), pytest.fail)
                 bench = Bench(connection, plan, sweep, events)
                 bench.enqueuer.put(range(CHUNKS))
