@@ -12,9 +12,9 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.producer.embedded import EmbeddedServer
-from bpefleet.shared.connect import connect
-from bpefleet.shared.keys import QUEUE
+from bpefleet.producer.fleet.server import EmbeddedServer
+from bpefleet.shared.redis.connect import connect
+from bpefleet.shared.wire.keys import QUEUE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

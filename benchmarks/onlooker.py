@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from bpefleet.producer.directory import PLAN
-from bpefleet.producer.status import show
+from bpefleet.producer.cli.status import show
+from bpefleet.producer.store.directory import PLAN
 from bpefleet.shared.tokenizer import MANIFEST
 
 _PAUSE: Final = 0.02

@@ -13,7 +13,7 @@ from benchmarks.corpora import Corpora
 from benchmarks.peers import PEERS, why_not
 from benchmarks.rounds import Measurement, Results, run_task
 from benchmarks.task import Task
-from bpefleet.shared.patterns import PATTERNS
+from bpefleet.shared.pretokens.patterns import PATTERNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

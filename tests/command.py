@@ -6,7 +6,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from tests.worker import processes
+from tests import processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from bpefleet.producer.embedded import EmbeddedServer
-from bpefleet.shared.connect import connect
+from bpefleet.producer.fleet.server import EmbeddedServer
+from bpefleet.shared.redis.connect import connect
 from tests.texts import english
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _SIZE: Final = 133_000
 _MERGES: Final = 500 - 257
-_SERVER: Final = "from bpefleet.producer.embedded import EmbeddedServer as S\nwith S(): pass"
+_SERVER: Final = "from bpefleet.producer.fleet.server import EmbeddedServer as S\nwith S(): pass"
 _FLOORS: Final = {
     "start Python": "pass",
     "import bpefleet.producer": "import bpefleet.producer",

@@ -24,8 +24,8 @@ from benchmarks.report import ratio, table
 from benchmarks.rounds import Measurement, Results, alternate, scratch
 from benchmarks.targets import at_most
 from benchmarks.usage import ROOT, CommandFailedError, Usage
-from bpefleet.producer.embedded import EmbeddedServer
-from bpefleet.shared.connect import connect
+from bpefleet.producer.fleet.server import EmbeddedServer
+from bpefleet.shared.redis.connect import connect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

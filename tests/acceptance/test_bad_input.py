@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from bpefleet.producer import train
-from bpefleet.producer.directory import COUNTS
+from bpefleet.producer.store.directory import COUNTS
 from bpefleet.shared.errors import ExitCode, SourceError
 from bpefleet.shared.tokenizer import MANIFEST
 from tests.command import bpefleet
@@ -243,7 +243,7 @@ def test_help_names_the_exit_codes() -> None:
 def test_counts_beyond_the_cap_are_said_without_workers_too(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bpefleet.shared.keys.LARGEST_PAYLOAD", 100)
+    monkeypatch.setattr("bpefleet.shared.wire.keys.LARGEST_PAYLOAD", 100)
     with pytest.raises(SourceError, match="more than the 100 that Redis can hold"):
         train(folder / "good.txt", vocab_size=262, out=folder / "run", workers=0)
 

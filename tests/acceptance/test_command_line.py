@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from bpefleet.shared.keys import QUEUE
+from bpefleet.shared.wire.keys import QUEUE
 from tests.command import bpefleet, start
 from tests.eventually import eventually
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bpefleet.producer.attempts import ATTEMPTS
+from bpefleet.producer.store.history import ATTEMPTS
 from bpefleet.shared.errors import ExitCode
 from bpefleet.shared.tokenizer import MANIFEST
 from tests.command import bpefleet, start

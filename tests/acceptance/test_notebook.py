@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bpefleet.producer.options import Resources
-from bpefleet.producer.run import resume
+from bpefleet.producer.planning.options import Resources
+from bpefleet.producer.run.pipeline import resume
 from bpefleet.shared.tokenizer import MANIFEST
 from tests.acceptance.notebook import Notebook
 from tests.faults.corpora import slow_chunks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import venv
@@ -12,12 +13,14 @@ from pathlib import Path
 import pytest
 from build.util import project_wheel_metadata
 
+import bpefleet
+import bpefleet.producer
+
 ROOT = Path(__file__).parents[2]
 PARTS = ("producer", "worker", "shared", "dashboard")
 
 IMPORT_ALL = """
 import importlib, pkgutil, bpefleet
-assert not hasattr(bpefleet, "__file__") or bpefleet.__file__ is None, "not a namespace"
 names = [m.name for m in pkgutil.walk_packages(bpefleet.__path__, "bpefleet.")]
 for name in names:
     if not name.endswith("__main__"):
@@ -34,11 +37,47 @@ def run(*command: str | Path, env: dict[str, str] | None = None) -> str:
     return result.stdout
 
 
-def test_no_folder_named_bpefleet_is_a_regular_package() -> None:
-    """An `__init__.py` there would hide the other parts of the namespace."""
+def test_the_folders_of_the_package_have_one_front() -> None:
+    """A second `__init__.py` would hide the parts that are not beside it."""
     folders = [*ROOT.glob("*/bpefleet"), ROOT / "kernel/python/bpefleet"]
     assert len(folders) == 5
-    assert [f for f in folders if (f / "__init__.py").exists()] == []
+    assert [f for f in folders if (f / "__init__.py").exists()] == [ROOT / "producer/bpefleet"]
+
+
+def test_the_front_offers_what_it_names() -> None:
+    for name in bpefleet.__all__:
+        assert getattr(bpefleet, name) is not None
+    assert bpefleet.train is bpefleet.producer.train
+    with pytest.raises(AttributeError, match="no attribute 'trian'"):
+        bpefleet.trian  # noqa: B018
+
+
+def test_the_front_imports_nothing_until_it_is_asked() -> None:
+    told = run(sys.executable, "-c", "import bpefleet, sys; print(*sys.modules)").split()
+    assert {name for name in told if name.startswith("bpefleet")} == {"bpefleet"}
+
+
+def test_every_copy_of_the_version_is_the_same() -> None:
+    """One place holds it, `pyproject.toml`; files of others' formats repeat it."""
+    (version,) = re.findall(
+        r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE
+    )
+    assert bpefleet.__version__ == version
+    copies = {
+        "kernel/Cargo.toml": r'^version = "(.+)"$',
+        "docker-compose.yml": r"image: bpefleet:(\S+)",
+        "deploy/kubernetes/image/kustomization.yaml": r"newTag: (\S+)",
+        **{
+            path.relative_to(ROOT).as_posix(): r"image: bpefleet:(\S+)"
+            for path in (ROOT / "deploy/kubernetes").rglob("*.yaml")
+            if "image: bpefleet:" in path.read_text()
+        },
+    }
+    assert len(copies) > 5
+    for path, pattern in copies.items():
+        found = re.findall(pattern, (ROOT / path).read_text(), re.MULTILINE)
+        assert found, path
+        assert {*found} == {version}, path
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +119,10 @@ def test_wheels_install_into_an_empty_environment_and_import(
     python = tmp_path / "env" / "bin" / "python"
     run(python, "-m", "pip", "install", "--quiet", wheels[1], f"{wheels[0]}[dashboard]")
     names = run(python, "-I", "-c", IMPORT_ALL).split()
-    expected = {"bpefleet.producer.run", "bpefleet.worker.tasks", "bpefleet.kernel._kernel"}
+    expected = {
+        "bpefleet.producer.run.pipeline",
+        "bpefleet.worker.tasks",
+        "bpefleet.kernel._kernel",
+    }
     assert expected <= set(names)
     assert "train" in run(tmp_path / "env" / "bin" / "bpefleet", "--help")

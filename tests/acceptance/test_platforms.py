@@ -30,7 +30,9 @@ def _python(program: str, *arguments: str | Path) -> subprocess.CompletedProcess
 
 @pytest.mark.parametrize("command", ["train", "worker", "dashboard", "status"])
 def test_a_system_without_posix_is_refused_in_one_line(command: str) -> None:
-    result = _python(f"{_WINDOWS}\nfrom bpefleet.producer.cli import main; main()", command, "x")
+    result = _python(
+        f"{_WINDOWS}\nfrom bpefleet.producer.cli.entry import main; main()", command, "x"
+    )
     assert result.returncode == 2
     assert result.stderr.splitlines() == [
         "error: bpefleet runs on Linux and macOS, not on win32",
@@ -48,6 +50,6 @@ def test_python_is_told_the_same() -> None:
 
 def test_a_system_that_tells_no_affinity_trains(corpus: Path, tmp_path: Path) -> None:
     """macOS; the workers of this run are processes of the system that the tests run on."""
-    program = f"{_MACOS}\nfrom bpefleet.producer.cli import main; main()"
+    program = f"{_MACOS}\nfrom bpefleet.producer.cli.entry import main; main()"
     result = _python(program, "train", corpus, "--vocab-size", "300", "-o", tmp_path / "out")
     assert result.returncode == 0, result.stderr

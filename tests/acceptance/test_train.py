@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bpefleet.producer.directory import COUNTS
+from bpefleet.producer.store.directory import COUNTS
 from bpefleet.shared.tokenizer import MANIFEST
 from tests.artifacts import artifacts
 from tests.command import alive, bpefleet, descendants, start
@@ -139,7 +139,7 @@ def test_a_killed_trainer_keeps_the_counts(
 
     def trainer() -> int | None:
         for pid in descendants(run.pid):
-            if b"bpefleet.producer.trainer" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            if b"bpefleet.producer.training.trainer" in Path(f"/proc/{pid}/cmdline").read_bytes():
                 return pid
         return None
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from bpefleet.shared.keys import RUNS, detail_key, status_key
-from bpefleet.shared.status import (
+from bpefleet.shared.wire.keys import RUNS, detail_key, status_key
+from bpefleet.shared.wire.status import (
     BOUNDS,
     Detail,
     Failure,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect, sync_playwright
 
-from bpefleet.producer.embedded import EmbeddedServer
+from bpefleet.producer.fleet.server import EmbeddedServer
 from tests.command import start
 from tests.dashboard.browser import CHROMIUM, open_browser
 from tests.dashboard.serving import TREACHEROUS, Dashboard, dashboard, mend, workers

@@ -13,10 +13,10 @@ import pytest
 
 from bpefleet.dashboard.access import Access
 from bpefleet.shared.errors import ExitCode
-from bpefleet.shared.keys import control_key
-from bpefleet.shared.messages import MessageError
-from bpefleet.shared.request import read_request
-from bpefleet.shared.signing import Signer, make_key, read_key
+from bpefleet.shared.trust.signing import Signer, make_key, read_key
+from bpefleet.shared.wire.keys import control_key
+from bpefleet.shared.wire.messages import MessageError
+from bpefleet.shared.wire.request import read_request
 from tests.command import bpefleet
 from tests.dashboard.samples import RUN, SESSION, post, sample_snapshot
 from tests.dashboard.serving import dashboard

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from bpefleet.producer.local_dashboard import LocalDashboard
+from bpefleet.producer.fleet.local_dashboard import LocalDashboard
 from bpefleet.shared.errors import ExitCode, QueueError
-from bpefleet.shared.signing import make_key
+from bpefleet.shared.trust.signing import make_key
 from tests.artifacts import artifacts
 from tests.command import alive, bpefleet, descendants, start
 from tests.dashboard.serving import mend

@@ -17,8 +17,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from bpefleet.dashboard.metrics import RunsCollector
 from bpefleet.dashboard.view import View
-from bpefleet.producer.embedded import EmbeddedServer
-from bpefleet.shared.keys import QUEUE
+from bpefleet.producer.fleet.server import EmbeddedServer
+from bpefleet.shared.wire.keys import QUEUE
 from tests.dashboard.samples import RUN, post, sample_detail, sample_snapshot
 from tests.dashboard.serving import dashboard
 from tests.eventually import eventually

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bpefleet.dashboard.poller import Poller
-from bpefleet.shared.connect import connect_async
+from bpefleet.shared.redis.connect import connect_async
 from tests.dashboard.samples import RUN, post, sample_detail, sample_snapshot
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from bpefleet.dashboard.workers import read_workers
-from bpefleet.shared.connect import connect_async
+from bpefleet.shared.redis.connect import connect_async
 
 if TYPE_CHECKING:
     from redis import Redis

@@ -12,10 +12,10 @@ import orjson
 import pytest
 from playwright.sync_api import expect
 
-from bpefleet.producer.board import post_report
+from bpefleet.producer.observing.posting import post_report
 from bpefleet.shared.errors import ExitCode
-from bpefleet.shared.keys import LARGEST_REPORT, STATUS_TTL, report_key, status_key
-from bpefleet.shared.status import Merging, Snapshot
+from bpefleet.shared.wire.keys import LARGEST_REPORT, STATUS_TTL, report_key, status_key
+from bpefleet.shared.wire.status import Merging, Snapshot
 from tests.command import bpefleet
 from tests.dashboard.browser import opened
 from tests.dashboard.samples import RUN, post, sample_snapshot

@@ -12,15 +12,15 @@ import pytest
 from playwright.sync_api import expect
 
 from bpefleet.producer import train
-from bpefleet.producer.attempts import Attempt, Journal
-from bpefleet.producer.directory import RunDirectory
-from bpefleet.producer.lock import locked
-from bpefleet.producer.progress import Progress
-from bpefleet.producer.snapshot import at_rest
-from bpefleet.producer.status import find, lines
-from bpefleet.producer.watch import Watch
-from bpefleet.shared.messages import Failed
-from bpefleet.shared.status import DONE, PLANNED, STOPPED, Merging, Snapshot
+from bpefleet.producer.cli.status import find, lines
+from bpefleet.producer.files.lock import locked
+from bpefleet.producer.observing.observer import Watch
+from bpefleet.producer.observing.snapshot import at_rest
+from bpefleet.producer.progress.progress import Progress
+from bpefleet.producer.store.directory import RunDirectory
+from bpefleet.producer.store.history import Attempt, Journal
+from bpefleet.shared.wire.messages import Failed
+from bpefleet.shared.wire.status import DONE, PLANNED, STOPPED, Merging, Snapshot
 from tests.command import bpefleet, start
 from tests.dashboard.browser import MARKS, opened
 from tests.dashboard.samples import post, sample_detail, sample_snapshot

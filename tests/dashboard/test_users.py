@@ -10,8 +10,8 @@ import orjson
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from bpefleet.producer.embedded import _find_server
-from bpefleet.shared.signing import make_key
+from bpefleet.producer.fleet.server import _find_server
+from bpefleet.shared.trust.signing import make_key
 from tests.command import bpefleet, start
 from tests.dashboard.browser import MARKS, opened
 from tests.dashboard.serving import SLOW, TREACHEROUS, Dashboard, dashboard, mend, workers

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import yaml
 
-from bpefleet.producer import embedded
+from bpefleet.producer.fleet import server as embedded
 
 ROOT: Final = Path(__file__).parents[2]
 PLAIN: Final = ("docker-compose.yml",)

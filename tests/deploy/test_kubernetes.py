@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from bpefleet.shared.keys import QUEUE
+from bpefleet.shared.wire.keys import QUEUE
 from tests.command import bpefleet
 from tests.deploy.compose import PLAIN, ROOT, read
 

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from bpefleet.producer.embedded import EmbeddedServer
-from bpefleet.shared import keys
-from bpefleet.shared.connect import connect
+from bpefleet.producer.fleet.server import EmbeddedServer
 from bpefleet.shared.errors import ExitCode
-from bpefleet.shared.jobs import FleetJob
-from bpefleet.shared.serializer import JsonSerializer
+from bpefleet.shared.queue.jobs import FleetJob
+from bpefleet.shared.queue.serializer import JsonSerializer
+from bpefleet.shared.redis.connect import connect
+from bpefleet.shared.wire import keys
 from tests.command import bpefleet, start
 from tests.eventually import eventually
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MARKUP = "<img src=x onerror=\"document.title='fired'\">"
 STOP = b"<|endoftext|>"
 TEXT = b"one two three four five six seven. " * 20_000
-TOOLS = ("-j", "bpefleet.shared.jobs.FleetJob", "-w", "bpefleet.worker.worker.FleetWorker")
+TOOLS = ("-j", "bpefleet.shared.queue.jobs.FleetJob", "-w", "bpefleet.worker.worker.FleetWorker")
 
 
 class Watched(NamedTuple):

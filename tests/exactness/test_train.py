@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bpefleet.producer import options, split, train
+from bpefleet.producer import train
+from bpefleet.producer.planning import options, split
 from tests import naive, oracles
 from tests.exactness.cases import (
     CASES,

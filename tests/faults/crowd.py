@@ -11,9 +11,9 @@ import time
 from itertools import cycle
 from typing import TYPE_CHECKING
 
-from bpefleet.shared.connect import connect
-from bpefleet.shared.jobs import HEARTBEAT
-from bpefleet.shared.keys import QUEUE
+from bpefleet.shared.queue.jobs import HEARTBEAT
+from bpefleet.shared.redis.connect import connect
+from bpefleet.shared.wire.keys import QUEUE
 from bpefleet.worker import tasks  # noqa: F401  imported now, not by the first job
 from bpefleet.worker.worker import FleetWorker
 

@@ -12,17 +12,17 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from bpefleet.producer.attempts import read_attempts
-from bpefleet.producer.directory import COUNTS
+from bpefleet.producer.store.directory import COUNTS
+from bpefleet.producer.store.history import read_attempts
 from tests.command import BPEFLEET, alive
 from tests.eventually import eventually
-from tests.worker.processes import children, descendants
+from tests.processes import children, descendants
 
 if TYPE_CHECKING:
-    from bpefleet.producer.attempts import Attempt
+    from bpefleet.producer.store.history import Attempt
 
 POOL = b"bpefleet.worker"
-TRAINER = b"bpefleet.producer.trainer"
+TRAINER = b"bpefleet.producer.training.trainer"
 
 
 class Command:

@@ -17,14 +17,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.producer.directory import RunDirectory
-from bpefleet.shared.keys import job_id
+from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.wire.keys import job_id
 from tests.eventually import eventually
 from tests.faults.corpora import slow_chunks
 from tests.faults.launcher import Launcher, counted, kill
 from tests.faults.server import Server
-from tests.worker.processes import children, is_alive
+from tests.processes import children, is_alive
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from bpefleet.producer.embedded import _find_server
+from bpefleet.producer.fleet.server import _find_server
 from tests.eventually import eventually
 
 if TYPE_CHECKING:

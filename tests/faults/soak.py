@@ -21,7 +21,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.producer.directory import PLAN
+from bpefleet.producer.store.directory import PLAN
 from bpefleet.shared.tokenizer import MANIFEST
 from tests.faults.corpora import slow_chunks
 from tests.faults.launcher import Launcher, counted, history, kill

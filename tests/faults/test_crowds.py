@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from bpefleet.producer.directory import RunDirectory
-from bpefleet.producer.workers import live_workers
-from bpefleet.shared.keys import events_key
+from bpefleet.producer.queueing.workers import live_workers
+from bpefleet.producer.store.directory import RunDirectory
+from bpefleet.shared.wire.keys import events_key
 from tests.eventually import eventually
 from tests.faults.corpora import hundred_chunks
 from tests.faults.launcher import history
@@ -33,7 +33,7 @@ def slow(descriptor):
     time.sleep({seconds})
     sync(descriptor)
 os.fsync = slow
-from bpefleet.producer.cli import main
+from bpefleet.producer.cli.entry import main
 main()
 """
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING, Any
 
-from bpefleet.producer.directory import RunDirectory
-from bpefleet.producer.enqueue import Enqueuer
-from bpefleet.shared.connect import connect
-from bpefleet.shared.keys import QUEUE, events_key, payload_keys
+from bpefleet.producer.queueing.enqueue import Enqueuer
+from bpefleet.producer.store.directory import RunDirectory
+from bpefleet.shared.redis.connect import connect
+from bpefleet.shared.wire.keys import QUEUE, events_key, payload_keys
 from tests.eventually import eventually
 from tests.faults.launcher import counted, failed_kinds, history
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bpefleet.producer.directory import COUNTS
+from bpefleet.producer.store.directory import COUNTS
 from bpefleet.shared.tokenizer import MANIFEST
 from tests.eventually import eventually
 from tests.faults.launcher import counted, folded_files

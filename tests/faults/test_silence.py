@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final
 import orjson
 import pytest
 
-from bpefleet.shared.failures import ABANDONED
 from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.wire.failures import ABANDONED
 from tests.artifacts import artifacts
 from tests.command import bpefleet
 from tests.eventually import eventually

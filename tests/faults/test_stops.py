@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import orjson
 import pytest
 
-from bpefleet.producer.directory import COUNTS, PLAN
-from bpefleet.producer.lock import hold, holder
-from bpefleet.producer.requests import RETRY_FILE
-from bpefleet.producer.stop import CANCEL, ask_cancel
-from bpefleet.producer.watch import SNAPSHOT
-from bpefleet.shared.keys import QUEUE
-from bpefleet.shared.status import MERGE
+from bpefleet.producer.counting.requests import RETRY_FILE
+from bpefleet.producer.files.lock import hold, holder
+from bpefleet.producer.observing.snapshot import SNAPSHOT
+from bpefleet.producer.store.directory import COUNTS, PLAN
+from bpefleet.producer.store.stop import CANCEL, ask_cancel
 from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.wire.keys import QUEUE
+from bpefleet.shared.wire.status import MERGE
 from tests.command import alive, bpefleet
 from tests.eventually import eventually
 from tests.faults.corpora import slow_chunks

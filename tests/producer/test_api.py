@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bpefleet.producer import outage, train, train_async
-from bpefleet.producer.embedded import EmbeddedServer
-from bpefleet.shared import connect
+from bpefleet.producer import train, train_async
+from bpefleet.producer.counting import outage
+from bpefleet.producer.fleet.server import EmbeddedServer
 from bpefleet.shared.errors import OutputError, QueueError, UsageError
+from bpefleet.shared.redis import connect
 from bpefleet.shared.tokenizer import Tokenizer
 from tests.eventually import eventually
 

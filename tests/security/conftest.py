@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bpefleet.shared.signing import make_key
+from bpefleet.shared.trust.signing import make_key
 from tests.artifacts import artifacts
 from tests.command import bpefleet
 from tests.security.fleet import VOCAB

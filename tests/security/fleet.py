@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from bpefleet.producer.directory import PLAN
-from bpefleet.producer.plan import Plan
-from bpefleet.shared import keys
-from bpefleet.shared.connect import connect
+from bpefleet.producer.planning.plan import Plan
+from bpefleet.producer.store.directory import PLAN
+from bpefleet.shared.redis.connect import connect
+from bpefleet.shared.wire import keys
 from tests.command import BPEFLEET
 from tests.eventually import eventually
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from bpefleet.kernel import Counts
-from bpefleet.shared.messages import Counted, Failed
+from bpefleet.shared.wire.messages import Counted, Failed
 
 fuzz = settings(
     max_examples=60,

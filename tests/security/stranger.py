@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bpefleet.shared import keys
+from bpefleet.shared.wire import keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable

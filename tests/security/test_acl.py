@@ -9,11 +9,11 @@ import pytest
 from redis import Redis
 from redis.exceptions import NoPermissionError
 
-from bpefleet.producer.embedded import EmbeddedServer
-from bpefleet.shared import keys
-from bpefleet.shared.connect import check, connect
+from bpefleet.producer.fleet.server import EmbeddedServer
 from bpefleet.shared.errors import ExitCode, QueueError
-from bpefleet.shared.rights import Role
+from bpefleet.shared.redis.connect import check, connect
+from bpefleet.shared.redis.rights import Role
+from bpefleet.shared.wire import keys
 from tests.artifacts import artifacts
 from tests.command import bpefleet
 from tests.eventually import eventually

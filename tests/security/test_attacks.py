@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
-from bpefleet.shared import keys
+from bpefleet.shared.wire import keys
 from tests.artifacts import artifacts
 from tests.command import descendants
 from tests.eventually import eventually

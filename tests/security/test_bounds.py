@@ -18,18 +18,18 @@ import pytest
 
 from bpefleet.kernel import Counts, PayloadError, regexes
 from bpefleet.producer.api import train
-from bpefleet.producer.ledger import Ledger
-from bpefleet.producer.ledger_files import FOLDED
-from bpefleet.shared import keys
-from bpefleet.shared.admission import RefusedJobError, admitted
-from bpefleet.shared.connect import connect
+from bpefleet.producer.store.ledger import Ledger
+from bpefleet.producer.store.ledger_format import FOLDED
 from bpefleet.shared.errors import ExitCode, UsageError
-from bpefleet.shared.event import event_fields, read_event
-from bpefleet.shared.failures import describe
-from bpefleet.shared.messages import Counted, Failed, MessageError
-from bpefleet.shared.patterns import resolve
-from bpefleet.shared.request import RETRY, make_request, read_request, sign_request
-from bpefleet.shared.signing import Signer
+from bpefleet.shared.pretokens.patterns import resolve
+from bpefleet.shared.queue.admission import RefusedJobError, admitted
+from bpefleet.shared.redis.connect import connect
+from bpefleet.shared.trust.signing import Signer
+from bpefleet.shared.wire import keys
+from bpefleet.shared.wire.event import event_fields, read_event
+from bpefleet.shared.wire.failures import describe
+from bpefleet.shared.wire.messages import Counted, Failed, MessageError
+from bpefleet.shared.wire.request import RETRY, make_request, read_request, sign_request
 from tests.artifacts import artifacts
 from tests.command import bpefleet
 from tests.eventually import eventually
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 _LARGE = 256 << 20
 _LOAD = """
     import resource, sys
-    from bpefleet.shared.connect import connect
-    from bpefleet.shared.jobs import FleetJob
-    from bpefleet.shared.serializer import JsonSerializer
+    from bpefleet.shared.redis.connect import connect
+    from bpefleet.shared.queue.jobs import FleetJob
+    from bpefleet.shared.queue.serializer import JsonSerializer
 
     with connect(sys.argv[1]) as connection:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -177,7 +177,7 @@ def test_a_huge_request_is_not_parsed() -> None:
 
 
 _WITH_A_SMALL_CAP = """
-    from bpefleet.shared import keys
+    from bpefleet.shared.wire import keys
     keys.LARGEST_PAYLOAD = 1000
     from bpefleet.worker.__main__ import main
     main()
@@ -275,7 +275,7 @@ def test_what_the_ledger_wrote_itself_may_be_of_any_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A corpus has more different pre-tokens than a chunk."""
-    monkeypatch.setattr("bpefleet.producer.ledger.LARGEST_PAYLOAD", 1000)
+    monkeypatch.setattr("bpefleet.producer.store.ledger.LARGEST_PAYLOAD", 1000)
     digest = bytes(32)
     ledger = Ledger(tmp_path, digest.hex())
     for chunk in range(3):
@@ -293,9 +293,9 @@ def test_a_payload_beyond_the_cap_is_not_fetched(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, redis_url: str
 ) -> None:
     """The producer's cap."""
-    monkeypatch.setattr("bpefleet.producer.fold.LARGEST_PAYLOAD", 1000)
-    monkeypatch.setattr("bpefleet.producer.chunks.PAUSES", (0.0,))
-    monkeypatch.setattr("bpefleet.producer.chunks.RETRIES", 1)
+    monkeypatch.setattr("bpefleet.producer.counting.fold.LARGEST_PAYLOAD", 1000)
+    monkeypatch.setattr("bpefleet.producer.queueing.chunks.PAUSES", (0.0,))
+    monkeypatch.setattr("bpefleet.producer.queueing.chunks.RETRIES", 1)
     with pytest.raises(Exception, match="or are larger than 1,000 bytes"):
         train(corpus, vocab_size=400, out=tmp_path / "run", workers=1, redis=redis_url)
     with connect(redis_url) as connection:
@@ -322,7 +322,7 @@ _BOMBS = [
 _COMPILE = """
     import json, resource, sys
     from bpefleet.shared.errors import UsageError
-    from bpefleet.shared.patterns import resolve
+    from bpefleet.shared.pretokens.patterns import resolve
 
     resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
     for pattern in json.load(sys.stdin):

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bpefleet.producer.attempts import ATTEMPTS
-from bpefleet.producer.directory import COUNTS, PLAN, RunDirectory
-from bpefleet.producer.embedded import EmbeddedServer
-from bpefleet.producer.files import write_atomically
-from bpefleet.producer.lock import LOCK, locked
-from bpefleet.producer.progress import Progress
-from bpefleet.producer.watch import SNAPSHOT, Watch
+from bpefleet.producer.files.atomic import write_atomically
+from bpefleet.producer.files.lock import LOCK, locked
+from bpefleet.producer.fleet.server import EmbeddedServer
+from bpefleet.producer.observing.observer import Watch
+from bpefleet.producer.observing.snapshot import SNAPSHOT
+from bpefleet.producer.progress.progress import Progress
+from bpefleet.producer.store.directory import COUNTS, PLAN, RunDirectory
+from bpefleet.producer.store.history import ATTEMPTS
 from bpefleet.shared.errors import ExitCode, OutputError
 from bpefleet.shared.tokenizer import MANIFEST
 from tests.artifacts import ARTIFACTS, artifacts

@@ -15,16 +15,16 @@ import orjson
 import pytest
 
 from bpefleet.kernel import Counts
-from bpefleet.producer.attempts import read_attempts
-from bpefleet.producer.few import FEW
-from bpefleet.producer.ledger_files import read_index
-from bpefleet.shared import keys
-from bpefleet.shared.connect import connect
-from bpefleet.shared.event import event_fields
-from bpefleet.shared.jobs import FleetJob, build_job, fleet_queue
-from bpefleet.shared.messages import Counted, CountSpec, Failed
-from bpefleet.shared.serializer import JsonSerializer
-from bpefleet.shared.signing import Signer, make_key, read_key
+from bpefleet.producer.queueing.repeated_warnings import FEW
+from bpefleet.producer.store.history import read_attempts
+from bpefleet.producer.store.ledger_format import read_index
+from bpefleet.shared.queue.jobs import FleetJob, build_job, fleet_queue
+from bpefleet.shared.queue.serializer import JsonSerializer
+from bpefleet.shared.redis.connect import connect
+from bpefleet.shared.trust.signing import Signer, make_key, read_key
+from bpefleet.shared.wire import keys
+from bpefleet.shared.wire.event import event_fields
+from bpefleet.shared.wire.messages import Counted, CountSpec, Failed
 from tests.artifacts import artifacts
 from tests.command import bpefleet
 from tests.eventually import eventually
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from redis import Redis
 
-    from bpefleet.producer.plan import Plan
+    from bpefleet.producer.planning.plan import Plan
     from tests.security.fleet import Run
 
 

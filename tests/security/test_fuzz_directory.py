@@ -14,15 +14,15 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpefleet.producer.attempts import ATTEMPTS, Attempt
-from bpefleet.producer.cli import cli
-from bpefleet.producer.directory import COUNTS, PLAN, RunDirectory
-from bpefleet.producer.ledger import Ledger
-from bpefleet.producer.ledger_files import read_index
-from bpefleet.producer.lock import LOCK, holder
+from bpefleet.producer.cli.entry import cli
+from bpefleet.producer.files.lock import LOCK, holder
+from bpefleet.producer.store.directory import COUNTS, PLAN, RunDirectory
+from bpefleet.producer.store.history import ATTEMPTS, Attempt
+from bpefleet.producer.store.ledger import Ledger
+from bpefleet.producer.store.ledger_format import read_index
 from bpefleet.shared.errors import BpefleetError, OutputError
-from bpefleet.shared.status import Snapshot
 from bpefleet.shared.tokenizer import MANIFEST, Tokenizer
+from bpefleet.shared.wire.status import Snapshot
 from tests.command import bpefleet
 from tests.security.fleet import VOCAB
 from tests.security.fuzz import COUNTED, DIGEST, FAILED, JSON, damaged, fuzz, payload, spoiled

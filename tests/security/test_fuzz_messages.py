@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpefleet.kernel import Counts, FoldedCounts, KernelError
-from bpefleet.shared import keys
-from bpefleet.shared.admission import RefusedJobError, admitted
-from bpefleet.shared.connect import connect
-from bpefleet.shared.event import event_fields, read_event
-from bpefleet.shared.jobs import FleetJob, ForbiddenJobError
-from bpefleet.shared.messages import Counted, CountSpec, Failed, MessageError
-from bpefleet.shared.serializer import JsonSerializer
-from bpefleet.shared.signing import Signer
+from bpefleet.shared.queue.admission import RefusedJobError, admitted
+from bpefleet.shared.queue.jobs import FleetJob, ForbiddenJobError
+from bpefleet.shared.queue.serializer import JsonSerializer
+from bpefleet.shared.redis.connect import connect
+from bpefleet.shared.trust.signing import Signer
+from bpefleet.shared.wire import keys
+from bpefleet.shared.wire.event import event_fields, read_event
+from bpefleet.shared.wire.messages import Counted, CountSpec, Failed, MessageError
 from tests.security.fuzz import COUNTED, DIGEST, FAILED, JSON, bent, damaged, fuzz, payload, spoiled
 
 _SPEC = CountSpec((), "gpt2", ("<|endoftext|>",), "strict", "0" * 64)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpefleet.shared.connect import connect
 from bpefleet.shared.errors import QueueError, UsageError
-from bpefleet.shared.patterns import resolve
-from bpefleet.shared.redis_url import is_local, redacted
-from bpefleet.shared.signing import read_key
+from bpefleet.shared.pretokens.patterns import resolve
+from bpefleet.shared.redis.connect import connect
+from bpefleet.shared.redis.redis_url import is_local, redacted
+from bpefleet.shared.trust.signing import read_key
 from tests.security.fuzz import damaged, fuzz
 
 if TYPE_CHECKING:

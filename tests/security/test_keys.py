@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bpefleet.shared.errors import ExitCode, UsageError
-from bpefleet.shared.redis_url import is_local
-from bpefleet.shared.signing import make_key, read_key
+from bpefleet.shared.redis.redis_url import is_local
+from bpefleet.shared.trust.signing import make_key, read_key
 from tests.command import bpefleet
 from tests.security.fleet import VOCAB
 

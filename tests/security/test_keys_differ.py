@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bpefleet.producer.attempts import read_attempts
-from bpefleet.shared.signing import make_key, read_key
+from bpefleet.producer.store.history import read_attempts
+from bpefleet.shared.trust.signing import make_key, read_key
 from tests.artifacts import artifacts
 from tests.eventually import eventually
 from tests.faults.launcher import Launcher

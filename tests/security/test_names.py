@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
-from bpefleet.producer.status import find, lines
-from bpefleet.shared import keys
+from bpefleet.producer.cli.status import find, lines
 from bpefleet.shared.errors import ExitCode, QueueError
-from bpefleet.shared.event import event_fields
-from bpefleet.shared.messages import Failed
-from bpefleet.shared.signing import Signer
+from bpefleet.shared.trust.signing import Signer
+from bpefleet.shared.wire import keys
+from bpefleet.shared.wire.event import event_fields
+from bpefleet.shared.wire.messages import Failed
 from tests.command import bpefleet
 from tests.eventually import eventually
 from tests.security.fleet import serving, training

@@ -15,21 +15,21 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
-from bpefleet.producer import ledger as ledger_module
-from bpefleet.producer.attempts import ATTEMPTS
-from bpefleet.producer.cli import cli
-from bpefleet.producer.directory import COUNTS, PLAN
-from bpefleet.producer.ledger import Ledger
-from bpefleet.producer.lock import LOCK
-from bpefleet.producer.options import Resources
-from bpefleet.producer.requests import RETRY_FILE, ask_retry
-from bpefleet.producer.run import resume
-from bpefleet.producer.stop import CANCEL, Stop, ask_cancel
-from bpefleet.producer.watch import SNAPSHOT
+from bpefleet.producer.cli.entry import cli
+from bpefleet.producer.counting.requests import RETRY_FILE, ask_retry
+from bpefleet.producer.files.lock import LOCK
+from bpefleet.producer.observing.snapshot import SNAPSHOT
+from bpefleet.producer.planning.options import Resources
+from bpefleet.producer.run.pipeline import resume
+from bpefleet.producer.store import ledger as ledger_module
+from bpefleet.producer.store.directory import COUNTS, PLAN
+from bpefleet.producer.store.history import ATTEMPTS
+from bpefleet.producer.store.ledger import Ledger
+from bpefleet.producer.store.stop import CANCEL, Stop, ask_cancel
 from bpefleet.shared.errors import BpefleetError, InterruptedRunError, OutputError
 from bpefleet.shared.tokenizer import MANIFEST
 from tests.artifacts import ARTIFACTS
-from tests.producer.desk import CHUNKS, aggregating, make_plan
+from tests.producer.counting.desk import CHUNKS, aggregating, make_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,13 +7,13 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bpefleet.shared import keys
-from bpefleet.shared.connect import connect
-from bpefleet.shared.event import read_event
-from bpefleet.shared.jobs import build_job, fleet_queue
-from bpefleet.shared.messages import Counted, CountSpec, Failed, Segment
-from bpefleet.shared.roots import ForbiddenPathError, demand_allowed, roots_of
-from bpefleet.shared.signing import Signer, read_key
+from bpefleet.shared.queue.jobs import build_job, fleet_queue
+from bpefleet.shared.redis.connect import connect
+from bpefleet.shared.trust.roots import ForbiddenPathError, demand_allowed, roots_of
+from bpefleet.shared.trust.signing import Signer, read_key
+from bpefleet.shared.wire import keys
+from bpefleet.shared.wire.event import read_event
+from bpefleet.shared.wire.messages import Counted, CountSpec, Failed, Segment
 from tests.command import descendants, start
 from tests.eventually import eventually
 from tests.security.fleet import VOCAB, serving
@@ -22,7 +22,7 @@ from tests.worker.queueing import make_spec
 if TYPE_CHECKING:
     from redis import Redis
 
-    from bpefleet.shared.connect import FleetRedis
+    from bpefleet.shared.redis.connect import FleetRedis
 
 
 def _ask(connection: FleetRedis, run: str, paths: list[str], length: int = 10) -> None:

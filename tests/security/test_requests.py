@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from bpefleet.shared import keys
 from bpefleet.shared.errors import ExitCode
-from bpefleet.shared.request import CANCEL, make_request, sign_request
-from bpefleet.shared.signing import read_key
+from bpefleet.shared.trust.signing import read_key
+from bpefleet.shared.wire import keys
+from bpefleet.shared.wire.request import CANCEL, make_request, sign_request
 from tests.artifacts import artifacts
 from tests.eventually import eventually
 from tests.faults.launcher import Launcher, counted

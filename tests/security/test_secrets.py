@@ -8,11 +8,11 @@ from urllib.parse import quote
 
 import pytest
 
-from bpefleet.producer.embedded import EmbeddedServer
-from bpefleet.shared import keys
-from bpefleet.shared.connect import check, connect
+from bpefleet.producer.fleet.server import EmbeddedServer
 from bpefleet.shared.errors import ExitCode, QueueError
-from bpefleet.shared.redis_url import redacted
+from bpefleet.shared.redis.connect import check, connect
+from bpefleet.shared.redis.redis_url import redacted
+from bpefleet.shared.wire import keys
 from tests.command import bpefleet, descendants
 from tests.eventually import eventually
 from tests.security.fleet import serving, training

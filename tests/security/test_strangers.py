@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from rq import SpawnWorker, Worker
 
-from bpefleet.producer.directory import PLAN
-from bpefleet.shared import keys
+from bpefleet.producer.store.directory import PLAN
+from bpefleet.shared.wire import keys
 from bpefleet.worker.worker import FleetWorker
 from tests.artifacts import artifacts
 from tests.command import bpefleet

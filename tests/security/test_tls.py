@@ -21,9 +21,9 @@ from urllib.parse import urlencode
 import pytest
 import trustme
 
-from bpefleet.producer.embedded import EmbeddedServer
-from bpefleet.shared.connect import check
+from bpefleet.producer.fleet.server import EmbeddedServer
 from bpefleet.shared.errors import ExitCode, QueueError
+from bpefleet.shared.redis.connect import check
 from tests.artifacts import artifacts
 from tests.command import bpefleet
 from tests.eventually import eventually

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bpefleet.producer.attempts import read_attempts
-from bpefleet.producer.progress import Progress
-from bpefleet.producer.step import Step
-from bpefleet.shared import logs
+from bpefleet.producer.progress.progress import Progress
+from bpefleet.producer.progress.step import Step
+from bpefleet.producer.store.history import read_attempts
 from bpefleet.shared.errors import ExitCode
-from bpefleet.shared.event import event_fields
-from bpefleet.shared.keys import events_key, run_and_chunk
-from bpefleet.shared.messages import Failed
-from bpefleet.shared.signing import Signer
+from bpefleet.shared.process import logs
+from bpefleet.shared.trust.signing import Signer
+from bpefleet.shared.wire.event import event_fields
+from bpefleet.shared.wire.keys import events_key, run_and_chunk
+from bpefleet.shared.wire.messages import Failed
 from tests.command import bpefleet, start
 from tests.eventually import eventually
 from tests.security.stranger import attempt

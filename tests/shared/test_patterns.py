@@ -11,7 +11,7 @@ from tokenizers import Regex, pre_tokenizers
 
 from bpefleet.kernel import PATTERNS as KERNEL_PATTERNS
 from bpefleet.shared.errors import UsageError
-from bpefleet.shared.patterns import CUSTOM, PATTERNS, counting_digest, resolve
+from bpefleet.shared.pretokens.patterns import CUSTOM, PATTERNS, counting_digest, resolve
 from tests.naive import pretokens
 from tests.texts import SPOTS
 

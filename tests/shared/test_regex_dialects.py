@@ -11,8 +11,8 @@ import tiktoken
 from hypothesis import assume, given, settings
 from tokenizers import Regex, pre_tokenizers
 
-from bpefleet.shared.regex_dialects import HUGGINGFACE, TIKTOKEN, translated
-from bpefleet.shared.regex_sets import PROPERTIES, ForeignError
+from bpefleet.shared.pretokens.regex_dialects import HUGGINGFACE, TIKTOKEN, translated
+from bpefleet.shared.pretokens.regex_sets import PROPERTIES, ForeignError
 from tests.exactness.cases import bounded
 from tests.oracles import ffbpe_counts
 from tests.regexes import REGEXES, TRIED

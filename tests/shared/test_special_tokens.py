@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer as HuggingFace
 
-from bpefleet.producer.options import Options
-from bpefleet.shared.bytelevel import mistakable, spell
+from bpefleet.producer.planning.options import Options
 from bpefleet.shared.errors import UsageError
-from bpefleet.shared.huggingface import tokenizer_json
 from bpefleet.shared.tokenizer import Tokenizer
+from bpefleet.shared.tokenizer.bytelevel import mistakable, spell
+from bpefleet.shared.tokenizer.huggingface import tokenizer_json
 
 BYTES = [bytes([byte]) for byte in range(256)]
 PLACES = [

@@ -8,8 +8,8 @@ import logging
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpefleet.shared.logs import HumanFormatter
-from bpefleet.shared.text import json_text, paragraph
+from bpefleet.shared.process.logs import HumanFormatter
+from bpefleet.shared.process.text import json_text, paragraph
 
 
 @given(st.text())

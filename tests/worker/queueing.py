@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from bpefleet.kernel.segments import engine
-from bpefleet.shared import keys
-from bpefleet.shared.jobs import FleetJob, build_job, fleet_queue
-from bpefleet.shared.messages import Counted, CountSpec, Failed, Segment
-from bpefleet.shared.patterns import counting_digest, resolve
-from bpefleet.shared.serializer import JsonSerializer
+from bpefleet.shared.pretokens.patterns import counting_digest, resolve
+from bpefleet.shared.queue.jobs import FleetJob, build_job, fleet_queue
+from bpefleet.shared.queue.serializer import JsonSerializer
+from bpefleet.shared.wire import keys
+from bpefleet.shared.wire.messages import Counted, CountSpec, Failed, Segment
 from tests.eventually import eventually
 
 if TYPE_CHECKING:

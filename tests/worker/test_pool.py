@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tests.eventually import eventually
-from tests.worker.processes import are_gone, children, is_alive
+from tests.processes import are_gone, children, is_alive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _STOPS_ITSELF = """
 import logging, os, signal, sys
-from bpefleet.shared.signing import Signer
+from bpefleet.shared.trust.signing import Signer
 from bpefleet.worker.pool import WorkerPool
 from bpefleet.worker.tally import Tally
 from bpefleet.worker.told import Told
@@ -35,7 +35,7 @@ sys.exit(WorkerPool(sys.argv[1], 1, signer=Signer(), told=Told(Tally(1), "")).ru
 
 _STOPPED_AT_REAPING = """
 import os, signal, sys
-from bpefleet.shared.signing import Signer
+from bpefleet.shared.trust.signing import Signer
 from bpefleet.worker.pool import WorkerPool
 from bpefleet.worker.tally import Tally
 from bpefleet.worker.told import Told

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.eventually import eventually
-from tests.worker.processes import children
+from tests.processes import children
 from tests.worker.queueing import RUN, make_spec, next_event, put, whole
 
 if TYPE_CHECKING:

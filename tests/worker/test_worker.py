@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bpefleet.kernel.segments import count_segments
-from bpefleet.producer.local_workers import LocalWorkers
-from bpefleet.shared import keys
-from bpefleet.shared.connect import connect
-from bpefleet.shared.jobs import FleetJob, build_job, fleet_queue
-from bpefleet.shared.messages import Counted, Failed
-from bpefleet.shared.reading import count_spec
-from bpefleet.shared.serializer import JsonSerializer
-from bpefleet.shared.signing import make_key, read_key
+from bpefleet.producer.fleet.local_workers import LocalWorkers
+from bpefleet.shared.corpus.reading import count_spec
+from bpefleet.shared.queue.jobs import FleetJob, build_job, fleet_queue
+from bpefleet.shared.queue.serializer import JsonSerializer
+from bpefleet.shared.redis.connect import connect
+from bpefleet.shared.trust.signing import make_key, read_key
+from bpefleet.shared.wire import keys
+from bpefleet.shared.wire.messages import Counted, Failed
 from bpefleet.worker.worker import FleetWorker
 from tests.eventually import eventually
-from tests.worker.processes import are_gone, children, descendants, is_alive
+from tests.processes import are_gone, children, descendants, is_alive
 from tests.worker.queueing import (
     RUN,
     events,

@@ -8,8 +8,9 @@ from typing import Any, Final
 
 import click
 
-from bpefleet.shared import logs
-from bpefleet.shared.command import (
+from bpefleet.shared.errors import UsageError
+from bpefleet.shared.process import logs
+from bpefleet.shared.process.command import (
     error_as_exit,
     from_environment,
     key_file_option,
@@ -17,8 +18,7 @@ from bpefleet.shared.command import (
     port_option,
     redis_option,
 )
-from bpefleet.shared.errors import UsageError
-from bpefleet.shared.lifeline import die_with
+from bpefleet.shared.process.lifeline import die_with
 
 _EXTRA: Final = ("starlette", "uvicorn", "prometheus_client")
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
-from bpefleet.shared.keys import CONTROL_TTL, control_key
-from bpefleet.shared.messages import Message, MessageError
-from bpefleet.shared.request import CANCEL, RETRY, make_request, sign_request
-from bpefleet.shared.text import line
+from bpefleet.shared.process.text import line
+from bpefleet.shared.wire.keys import CONTROL_TTL, control_key
+from bpefleet.shared.wire.messages import Message, MessageError
+from bpefleet.shared.wire.request import CANCEL, RETRY, make_request, sign_request
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
-    from bpefleet.shared.signing import Signer
-    from bpefleet.shared.status import Snapshot
+    from bpefleet.shared.trust.signing import Signer
+    from bpefleet.shared.wire.status import Snapshot
 
 LARGEST_BODY: Final = 64 << 10
 

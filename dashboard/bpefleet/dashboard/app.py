@@ -27,8 +27,8 @@ from bpefleet.dashboard.metrics import exposition
 from bpefleet.dashboard.poller import WORKERS, Poller
 from bpefleet.dashboard.report import report
 from bpefleet.dashboard.stream import events
-from bpefleet.shared.messages import MessageError
-from bpefleet.shared.request import CANCEL, RETRY
+from bpefleet.shared.wire.messages import MessageError
+from bpefleet.shared.wire.request import CANCEL, RETRY
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from bpefleet.dashboard.access import Access
     from bpefleet.dashboard.actions import Wish
-    from bpefleet.shared.signing import Signer
+    from bpefleet.shared.trust.signing import Signer
 
 _STATIC: Final = Path(__file__).parent / "static"
 _PATIENCE: Final = 5.0

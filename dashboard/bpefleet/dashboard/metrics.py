@@ -17,8 +17,8 @@ from prometheus_client.core import (
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector, CollectorRegistry
 
-from bpefleet.shared.status import BOUNDS, COUNT, DONE, MERGE, PLANNED, STOPPED
-from bpefleet.shared.text import printable
+from bpefleet.shared.process.text import printable
+from bpefleet.shared.wire.status import BOUNDS, COUNT, DONE, MERGE, PLANNED, STOPPED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from bpefleet.dashboard.poller import Poller
     from bpefleet.dashboard.view import View
-    from bpefleet.shared.status import Snapshot, Timing
+    from bpefleet.shared.wire.status import Snapshot, Timing
 
 _STAGES: Final = (PLANNED, COUNT, MERGE, DONE, STOPPED)
 _MOST_RUNS: Final = 50

@@ -13,8 +13,8 @@ from redis.exceptions import RedisError, ResponseError
 
 from bpefleet.dashboard.runs import Runs
 from bpefleet.dashboard.workers import read_workers
-from bpefleet.shared.keys import QUEUE
-from bpefleet.shared.text import line
+from bpefleet.shared.process.text import line
+from bpefleet.shared.wire.keys import QUEUE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

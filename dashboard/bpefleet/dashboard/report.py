@@ -9,7 +9,7 @@ from redis.exceptions import RedisError, ResponseError
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from bpefleet.dashboard.view import RUN_NAME
-from bpefleet.shared.keys import LARGEST_REPORT, report_key
+from bpefleet.shared.wire.keys import LARGEST_REPORT, report_key
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from redis.exceptions import RedisError, ResponseError
 
 from bpefleet.dashboard.view import RUN_NAME, View, read_view
-from bpefleet.shared.keys import RUNS, detail_key, report_key, status_key
-from bpefleet.shared.messages import MessageError
-from bpefleet.shared.text import line
+from bpefleet.shared.process.text import line
+from bpefleet.shared.wire.keys import RUNS, detail_key, report_key, status_key
+from bpefleet.shared.wire.messages import MessageError
 
 if TYPE_CHECKING:
     from collections.abc import Collection

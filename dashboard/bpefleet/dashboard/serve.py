@@ -18,13 +18,13 @@ import uvicorn
 from bpefleet.dashboard.access import Access
 from bpefleet.dashboard.app import Dashboard
 from bpefleet.dashboard.connections import BACKLOG, Connection
-from bpefleet.shared.connect import check, connect_async
 from bpefleet.shared.errors import UsageError
-from bpefleet.shared.logs import configure
-from bpefleet.shared.redis_url import redacted
-from bpefleet.shared.rights import Role
-from bpefleet.shared.signing import read_key
-from bpefleet.shared.text import printable
+from bpefleet.shared.process.logs import configure
+from bpefleet.shared.process.text import printable
+from bpefleet.shared.redis.connect import check, connect_async
+from bpefleet.shared.redis.redis_url import redacted
+from bpefleet.shared.redis.rights import Role
+from bpefleet.shared.trust.signing import read_key
 
 _SHORTEST_TOKEN: Final = 16
 

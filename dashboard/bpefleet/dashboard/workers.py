@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from redis.exceptions import RedisError, ResponseError
 
 from bpefleet.dashboard.view import RUN_NAME
-from bpefleet.shared.keys import FLEET_WORKER, QUEUE, STAGE_FIELD, run_and_chunk
-from bpefleet.shared.text import line
+from bpefleet.shared.process.text import line
+from bpefleet.shared.wire.keys import FLEET_WORKER, QUEUE, STAGE_FIELD, run_and_chunk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,5 +1,5 @@
 """`python -m bpefleet.producer` is the `bpefleet` command."""
 
-from bpefleet.producer.cli import main
+from bpefleet.producer.cli.entry import main
 
 main()

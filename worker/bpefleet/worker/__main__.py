@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from bpefleet.shared.command import (
+from bpefleet.shared.process.command import (
     error_as_exit,
     from_environment,
     key_file_option,
@@ -16,9 +16,9 @@ from bpefleet.shared.command import (
     parent_option,
     redis_option,
 )
-from bpefleet.shared.logs import NOTICE
-from bpefleet.shared.machine import cores
-from bpefleet.shared.startup import collect_rarely
+from bpefleet.shared.process.logs import NOTICE
+from bpefleet.shared.process.machine import cores
+from bpefleet.shared.process.startup import collect_rarely
 
 
 @from_environment

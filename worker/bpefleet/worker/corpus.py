@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bpefleet.shared.roots import demand_allowed
+from bpefleet.shared.trust.roots import demand_allowed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bpefleet.shared.messages import CountSpec
+    from bpefleet.shared.wire.messages import CountSpec
 
 _roots: tuple[str, ...] = ()
 

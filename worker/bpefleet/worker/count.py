@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from bpefleet.kernel.segments import engine
 from bpefleet.shared.errors import UsageError
-from bpefleet.shared.patterns import counting_digest, resolve
+from bpefleet.shared.pretokens.patterns import counting_digest, resolve
 
 if TYPE_CHECKING:
-    from bpefleet.shared.messages import CountSpec
+    from bpefleet.shared.wire.messages import CountSpec
 
 
 def demand_same_counting(spec: CountSpec) -> None:

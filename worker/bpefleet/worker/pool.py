@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Final
 from redis.exceptions import RedisError
 from rq.exceptions import StopRequested
 
-from bpefleet.shared import keys
-from bpefleet.shared.connect import connect
-from bpefleet.shared.diagnosis import explained
-from bpefleet.shared.lifeline import die_with
-from bpefleet.shared.logs import bind
-from bpefleet.shared.pulse import Pulse
+from bpefleet.shared.process.lifeline import die_with
+from bpefleet.shared.process.logs import bind
+from bpefleet.shared.redis.connect import connect
+from bpefleet.shared.redis.diagnosis import explained
+from bpefleet.shared.redis.pulse import Pulse
+from bpefleet.shared.wire import keys
 from bpefleet.worker import tasks  # noqa: F401 - imported once here, not by every work-horse
 from bpefleet.worker.corpus import confine
 from bpefleet.worker.signals import STOPS, Signals
@@ -28,7 +28,7 @@ from bpefleet.worker.worker import FleetWorker
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bpefleet.shared.signing import Signer
+    from bpefleet.shared.trust.signing import Signer
     from bpefleet.worker.told import Told
 
 log = logging.getLogger("bpefleet.worker")

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Final
 
 from redis.exceptions import OutOfMemoryError
 
-from bpefleet.shared import keys
-from bpefleet.shared.memory import peak_rss
-from bpefleet.shared.messages import Counted
-from bpefleet.shared.reading import encode
+from bpefleet.shared.corpus.reading import encode
+from bpefleet.shared.process.memory import peak_rss
+from bpefleet.shared.wire import keys
+from bpefleet.shared.wire.messages import Counted
 
 if TYPE_CHECKING:
     from bpefleet.kernel._kernel import Counts
     from bpefleet.kernel.segments import Tally
-    from bpefleet.shared.jobs import FleetJob
+    from bpefleet.shared.queue.jobs import FleetJob
     from bpefleet.worker.stages import Stages
 
 _FULL_PAUSE: Final = 1.0

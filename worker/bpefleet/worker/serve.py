@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from bpefleet.shared.amounts import several
-from bpefleet.shared.connect import check, demand_trust
 from bpefleet.shared.errors import UsageError
-from bpefleet.shared.lifeline import die_with
-from bpefleet.shared.logs import HUMAN, configure
-from bpefleet.shared.redis_url import is_local, redacted
-from bpefleet.shared.rights import Role
-from bpefleet.shared.signing import read_key
+from bpefleet.shared.process.amounts import several
+from bpefleet.shared.process.lifeline import die_with
+from bpefleet.shared.process.logs import HUMAN, configure
+from bpefleet.shared.redis.connect import check, demand_trust
+from bpefleet.shared.redis.redis_url import is_local, redacted
+from bpefleet.shared.redis.rights import Role
+from bpefleet.shared.trust.signing import read_key
 from bpefleet.worker.pool import WorkerPool
 from bpefleet.worker.tally import Tally
 from bpefleet.worker.told import Told
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from bpefleet.shared.signing import Signer
+    from bpefleet.shared.trust.signing import Signer
 
 
 def serve(

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from redis.exceptions import RedisError
 
-from bpefleet.shared.tail import ATTEMPT
+from bpefleet.shared.queue.tail import ATTEMPT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bpefleet.shared.jobs import FleetJob
+    from bpefleet.shared.queue.jobs import FleetJob
 
 
 class Stages:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, cast
 from rq import get_current_job
 
 from bpefleet.kernel.segments import count_segments
-from bpefleet.shared.messages import CountSpec
-from bpefleet.shared.reading import count_spec
-from bpefleet.shared.tail import log_segments
+from bpefleet.shared.corpus.reading import count_spec
+from bpefleet.shared.queue.tail import log_segments
+from bpefleet.shared.wire.messages import CountSpec
 from bpefleet.worker.corpus import demand_within_roots, roots
 from bpefleet.worker.count import demand_same_counting
 from bpefleet.worker.publish import publish
 from bpefleet.worker.stages import Stages
 
 if TYPE_CHECKING:
-    from bpefleet.shared.jobs import FleetJob
+    from bpefleet.shared.queue.jobs import FleetJob
 
 
 def count_chunk(run: str, chunk: int, spec: dict[str, Any]) -> dict[str, Any]:

@@ -6,8 +6,8 @@ import logging
 import time
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.shared.amounts import clock, several, size
-from bpefleet.shared.logs import NOTICE, pause
+from bpefleet.shared.process.amounts import clock, several, size
+from bpefleet.shared.process.logs import NOTICE, pause
 from bpefleet.worker.tally import Noted
 
 if TYPE_CHECKING:

@@ -21,17 +21,17 @@ from rq import SpawnWorker, Worker, logutils, worker_registration
 from rq.job_lifecycle import record_job_failure
 from rq.utils import now
 
-from bpefleet.shared import keys
 from bpefleet.shared.errors import UsageError
-from bpefleet.shared.failures import LOST_AFTER
-from bpefleet.shared.jobs import FAILURE_TTL, HEARTBEAT, FleetJob
-from bpefleet.shared.lifeline import die_with
-from bpefleet.shared.memory import memory_limit, peak_of
-from bpefleet.shared.messages import Failed
-from bpefleet.shared.serializer import JsonSerializer, install
-from bpefleet.shared.signing import Signer
-from bpefleet.shared.tail import Tail
-from bpefleet.shared.text import printable
+from bpefleet.shared.process.lifeline import die_with
+from bpefleet.shared.process.memory import memory_limit, peak_of
+from bpefleet.shared.process.text import printable
+from bpefleet.shared.queue.jobs import FAILURE_TTL, HEARTBEAT, FleetJob
+from bpefleet.shared.queue.serializer import JsonSerializer, install
+from bpefleet.shared.queue.tail import Tail
+from bpefleet.shared.trust.signing import Signer
+from bpefleet.shared.wire import keys
+from bpefleet.shared.wire.failures import LOST_AFTER
+from bpefleet.shared.wire.messages import Failed
 from bpefleet.worker.tally import Tally
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class FleetWorker(Worker):
 
     @property
     def should_run_maintenance_tasks(self) -> bool:
-        """Never; see `bpefleet.producer.abandoned`."""
+        """Never; see `bpefleet.producer.queueing.abandoned`."""
         return False
 
     def get_heartbeat_ttl(self, job: Job, working_time: float = 0.0) -> int:  # noqa: ARG002

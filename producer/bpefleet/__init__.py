@@ -1,0 +1,57 @@
+"""Exact, distributed training of byte-level BPE tokenizers.
+
+    from bpefleet import train
+
+    tokenizer = train("corpus.txt", vocab_size=32_000, out="tokenizer").tokenizer
+
+`train`, `train_async`, `resume`, `merge` and `status` raise `BpefleetError` when something cannot
+be done. `Tokenizer.load` opens what they made.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import extend_path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from bpefleet.producer.api import RunResult, merge, resume, status, train, train_async
+    from bpefleet.shared.errors import BpefleetError
+    from bpefleet.shared.tokenizer import Tokenizer
+
+    __version__: str
+
+# Producer, worker, shared, dashboard and kernel are one package in as many folders.
+__path__ = extend_path(__path__, __name__)
+
+__all__ = [
+    "BpefleetError",
+    "RunResult",
+    "Tokenizer",
+    "__version__",
+    "merge",
+    "resume",
+    "status",
+    "train",
+    "train_async",
+]
+
+_PLACES: Final = {
+    "BpefleetError": "bpefleet.shared.errors",
+    "Tokenizer": "bpefleet.shared.tokenizer",
+}
+_API: Final = "bpefleet.producer.api"
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded on first use: a worker, the trainer and `--help` would wait for the others in vain.
+    if name == "__version__":
+        from importlib.metadata import version  # noqa: PLC0415  likewise
+
+        return version("bpefleet")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from bpefleet.shared.process.machine import demand_supported  # noqa: PLC0415  likewise
+
+    demand_supported()
+    return getattr(import_module(_PLACES.get(name, _API)), name)

@@ -1,0 +1,180 @@
+"""Training from Python, in a call or in an event loop."""
+
+from __future__ import annotations
+
+import os
+from contextvars import copy_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from bpefleet.producer.planning.options import (
+    DEFAULT_SPECIAL_TOKENS,
+    Options,
+    Request,
+    Resources,
+)
+from bpefleet.producer.run.halt import Halt
+from bpefleet.producer.run.pipeline import RunResult, run
+from bpefleet.shared.errors import InterruptedRunError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Source: TypeAlias = str | os.PathLike[str]
+
+_WAKE: Final = 0.2
+"""Seconds until a waiting loop looks up."""
+
+
+def train(
+    sources: Source | Iterable[Source],
+    *,
+    vocab_size: int,
+    out: Source,
+    pattern: str = "cl100k",
+    special_tokens: Iterable[str] = DEFAULT_SPECIAL_TOKENS,
+    eos_token: str | None = None,
+    pad_token: str | None = None,
+    bos_token: str | None = None,
+    unk_token: str | None = None,
+    tie_break: str = "lexmax",
+    min_frequency: int = 0,
+    max_token_length: int | None = None,
+    chunk_size: int | None = None,
+    errors: str = "strict",
+    format: str = "auto",  # noqa: A002  the option's name
+    allow_fewer_merges: bool = False,
+    allow_missing: float = 0.0,
+    hold: bool = False,
+    timeout: int | None = None,
+    export: Iterable[str] = (),
+    workers: int | None = None,
+    redis: str | None = None,
+    key_file: Source | None = None,
+    insecure: bool = False,
+    dashboard: bool = False,
+    dashboard_stay: bool = False,
+    report: bool | None = None,
+    progress: bool = False,
+    quiet: bool = False,
+) -> RunResult:
+    """Train a tokenizer.
+
+    The result depends on the text and the options alone: not on chunk size, workers or order.
+
+    Args:
+        sources: Files, folders or globs of UTF-8 text.
+        vocab_size: Tokens in all: 256 bytes, the merges, the special tokens.
+        out: Directory for the run and its artifacts; must not exist, or be empty.
+        pattern: Name of a split rule (`shared.patterns.PATTERNS`), or a regex.
+        special_tokens: Never counted, never merged; each ends a piece of text.
+        eos_token: The special token that ends a text, for transformers; empty for none. None:
+            `<|endoftext|>`, if it is a special token.
+        pad_token: The one that fills up a batch; empty for none. None: the one that ends a text.
+        bos_token: The one that begins a text. It is not added to any.
+        unk_token: The one for unknown text, which there is none of.
+        tie_break: Among pairs of equal count: `lexmax`, `rawid`, `hf` or `lexmin`.
+        min_frequency: Pairs that occur less often are not merged.
+        max_token_length: Bytes of the longest token allowed. Hugging Face tokenizers and bpeasy
+            name the first length that is too long: one more.
+        chunk_size: Bytes of text in one counting job, about; None: what suits the pattern.
+        errors: `strict` or `replace`, for bytes that are not UTF-8.
+        format: `auto` refuses what is no plain text by its name or its first bytes; `text` takes
+            files for text whatever their names.
+        allow_fewer_merges: Accept a corpus that holds too few merges for the vocabulary.
+        allow_missing: Share of the corpus's bytes, 0 to 1, that chunks which keep failing may leave
+            uncounted.
+        hold: Wait for a retry when chunks have failed, instead of raising.
+        timeout: Seconds that one attempt at a chunk may take; None: plenty, by its size.
+        export: Further artifacts: `pickle`.
+        workers: Local workers; 0 counts in this process when `redis` is None.
+        redis: URL of a Redis that workers serve; None starts a private one.
+        key_file: File with the key that the workers of `redis` share (`bpefleet keygen`).
+        insecure: Use a Redis across the network without a key.
+        dashboard: Serve the dashboard beside the run; its address is a warning in the log, or with
+            `progress` on stderr.
+        dashboard_stay: The same, and go on serving when the run is done, until an interrupt.
+        report: Write `report.md` and `report.html` when the run is done. None: with `redis`, where
+            the dashboard shows it, and with `dashboard`.
+        progress: Show progress on stderr.
+        quiet: With `progress`: its warnings only.
+
+    Raises:
+        BpefleetError: It cannot be done; the class and the text say why and what to do.
+    """
+    if isinstance(sources, str | os.PathLike):
+        sources = [sources]
+    options = Options(
+        vocab_size=vocab_size,
+        pattern=pattern,
+        special_tokens=tuple(special_tokens),
+        tie_break=tie_break,
+        min_frequency=min_frequency,
+        max_token_length=max_token_length or 0,
+        errors=errors,
+        allow_fewer_merges=allow_fewer_merges,
+        export=tuple(export),
+        eos_token=eos_token,
+        pad_token=pad_token,
+        bos_token=bos_token,
+        unk_token=unk_token,
+    )
+    resources = Resources(
+        redis=redis,
+        workers=workers,
+        chunk_size=chunk_size,
+        timeout=timeout,
+        allow_missing=allow_missing,
+        hold=hold,
+        key_file=None if key_file is None else Path(key_file),
+        insecure=insecure,
+        dashboard=dashboard,
+        dashboard_stay=dashboard_stay,
+        report=report,
+        progress=progress,
+        quiet=quiet,
+    )
+    paths = tuple(os.fspath(source) for source in sources)
+    return run(Request(paths, Path(out), options, resources, format))
+
+
+async def train_async(
+    sources: Source | Iterable[Source], *, vocab_size: int, out: Source, **options: object
+) -> RunResult:
+    """`train` for use in an event loop; takes the same arguments.
+
+    The run has a thread and a loop of its own, so that nothing it does blocks the caller's loop.
+
+    Cancelling is to the run what Ctrl-C is to the command: the running chunks are finished and
+    kept first, and a second time it ends at once; `resume` goes on with it.
+
+    Raises:
+        BpefleetError: As `train` does.
+        asyncio.CancelledError: It was cancelled, and has ended; a note says how to go on.
+    """
+    import asyncio  # noqa: PLC0415  slow to import, and `train` must not wait for it
+
+    halt = Halt()
+
+    def call() -> RunResult:
+        try:
+            with halt.of_run():
+                return train(sources, vocab_size=vocab_size, out=out, **options)  # type: ignore[arg-type]
+        except KeyboardInterrupt:  # which no future of a loop may hold
+            raise InterruptedRunError("stopped", hint="start again") from None
+
+    # No task: a loop that ends cancels every task, and this must be waited for.
+    run_ = asyncio.get_running_loop().run_in_executor(None, copy_context().run, call)
+    cancelled: asyncio.CancelledError | None = None
+    while not run_.done():
+        try:
+            # A notebook's interrupt is heeded when its loop wakes, which nothing else may do.
+            await asyncio.wait({run_}, timeout=_WAKE)
+        except asyncio.CancelledError as first:
+            halt.ask()
+            cancelled = cancelled or first
+    if cancelled is None:
+        return run_.result()
+    if error := run_.exception():
+        cancelled.add_note(str(error))
+    raise cancelled

@@ -1,0 +1,94 @@
+"""The commands that look at a run: status, failed, profile, report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from bpefleet.producer.cli import options as options_
+from bpefleet.producer.cli.options import EXIT_CODES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command(epilog=EXIT_CODES)
+@click.argument("run", metavar="DIR|RUN")
+@options_.redis_option
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@click.option("--watch", is_flag=True, help="Print it again every second until the run ends.")
+def status(run: str, *, redis: str | None, as_json: bool, watch: bool) -> None:
+    """Show how far a run is: chunks by state, rate, time left, workers, failures.
+
+    A run is named by its directory, or by its id together with --redis.
+    """
+    from bpefleet.producer.cli.status import show  # noqa: PLC0415  --help stays quick
+
+    show(run, redis, as_json=as_json, watch=watch)
+
+
+@click.command(epilog=EXIT_CODES)
+@options_.directory_argument
+@click.option(
+    "--traceback", "chunk", type=click.IntRange(min=0), metavar="CHUNK",
+    help="Show all attempts at this chunk instead, with their tracebacks.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def failed(directory: Path, *, chunk: int | None, as_json: bool) -> None:
+    """List the failed chunks of the run in DIR.
+
+    One line each: chunk, source and bytes, attempts, worker, last error.
+    """
+    from bpefleet.producer.cli.status import show_attempts, show_failed  # noqa: PLC0415
+
+    if chunk is None:
+        show_failed(directory, as_json=as_json)
+    else:
+        show_attempts(directory, chunk, as_json=as_json)
+
+
+@click.command(epilog=EXIT_CODES)
+@options_.directory_argument
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON, with all chunks' times.")
+def profile(directory: Path, *, as_json: bool) -> None:
+    """Tell where the time of the run in DIR went, and which chunks were slow and why."""
+    from bpefleet.producer.cli.profile import show_profile  # noqa: PLC0415  --help stays quick
+
+    show_profile(directory, as_json=as_json)
+
+
+@click.command(epilog=EXIT_CODES)
+@options_.directory_argument
+@click.option(
+    "--compare", multiple=True, metavar="TOKENIZER",
+    help="Also measure another tokenizer: a tokenizer.json, a run directory, or an encoding of "
+    "tiktoken such as cl100k_base, which may need the network. Repeat for several.",
+)  # fmt: skip
+@click.option(
+    "--held-out", multiple=True, metavar="SOURCE",
+    help="Measure on this text: a file, folder or glob that the run was not trained on. Repeat "
+    "for several. Without it a part of the run's own text is used.",
+)  # fmt: skip
+@click.option(
+    "--sample", "sample_bytes", type=options_.Size(), show_default="4MB",
+    metavar="SIZE", help="How much text to measure on, about.",
+)  # fmt: skip
+@click.option("--redis", metavar="URL", envvar="BPEFLEET_REDIS", show_envvar=True,
+              help="Show report.html on the run's page, too, for a day.")  # fmt: skip
+def report(directory: Path, **options: Any) -> None:
+    """Write report.md and report.html about the finished run in DIR, into DIR.
+
+    What it was trained on, time and memory by stage, workers, bytes per token as the vocabulary
+    grows and by source, the longest tokens, other tokenizers beside it.
+    """
+    from bpefleet.producer.progress.progress import Progress  # noqa: PLC0415  --help stays quick
+    from bpefleet.producer.reports.write import write_report  # noqa: PLC0415  likewise
+
+    with Progress(show=True) as progress:
+        written = write_report(directory, **options, warn=progress.warn)
+    for path in written:
+        click.echo(path)
+
+
+COMMANDS: Final = (status, failed, profile, report)

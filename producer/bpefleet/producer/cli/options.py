@@ -1,0 +1,241 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from bpefleet.shared.errors import ExitCode
+from bpefleet.shared.process import command, logs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_UNITS: Final = {"": 1, "k": 10**3, "ki": 2**10, "m": 10**6, "mi": 2**20, "g": 10**9, "gi": 2**30}
+EXIT_CODES: Final = "Exit codes: " + ", ".join(
+    f"{code.value} {code.name.lower().replace('_', ' ')}" for code in ExitCode
+)
+
+
+class Size(click.ParamType[int]):
+    """A number of bytes: `33554432`, `32MiB`, `64 MB`."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read a size, or end with click's usage error."""
+        if isinstance(value, int):
+            return value
+        match = re.fullmatch(r"\s*(\d+)\s*([kmg]?i?)b?\s*", value, re.IGNORECASE)
+        if match is None or match[2].lower() not in _UNITS or int(match[1]) == 0:
+            self.fail(f"{value!r} is no size; write it as 64MiB or 100MB", param, ctx)
+        return int(match[1]) * _UNITS[match[2].lower()]
+
+
+class Number(click.ParamType[int]):
+    """How many: `32000`, `32k`, `1m`."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read a number, or end with click's usage error."""
+        if isinstance(value, int):
+            return value
+        match = re.fullmatch(r"\s*(-?\d+)\s*([km]?)\s*", value, re.IGNORECASE)
+        if match is None:
+            self.fail(f"{value!r} is no number; write it as 32000 or 32k", param, ctx)
+        return int(match[1]) * _UNITS[match[2].lower()]
+
+
+class Percent(click.ParamType[float]):
+    """A share: `0.1%`."""
+
+    name = "percent"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read a percentage, or end with click's usage error."""
+        if isinstance(value, float):
+            return value
+        match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*%\s*", value)
+        if match is None:
+            self.fail(f"{value!r} is no percentage; write it as 0.1%", param, ctx)
+        return float(match[1]) / 100
+
+
+def _log(_context: click.Context, _option: click.Parameter, form: str) -> None:
+    # For people warnings go around the progress bar (see `progress`), by no handler.
+    if form == logs.JSON:
+        logs.configure(logs.NOTICE, form)
+
+
+log_format_option = command.log_format_option(expose_value=False, callback=_log)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+redis_option = command.redis_option(
+    text="Redis whose workers count: redis://, rediss:// or unix://. "
+    "Without it a private server is started for the run.",
+)
+workers_option = click.option(
+    "--workers",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Local workers. Default: one a core, or none with --redis. "
+    "0 without --redis counts in this process, with no server.",
+)
+insecure_option = click.option(
+    "--insecure", is_flag=True, help="Use a Redis across the network without a key."
+)
+dashboard_option = click.option(
+    "--dashboard",
+    is_flag=True,
+    help="Serve the dashboard beside the run, on this machine's port 8787 or another that is free. "
+    "It ends with the command. Needs pip install 'bpefleet[dashboard]'.",
+)
+dashboard_stay_option = click.option(
+    "--dashboard-stay",
+    is_flag=True,
+    help="The same, and go on serving when the run is done, until Ctrl-C.",
+)
+quiet_option = click.option(
+    "-q", "--quiet", is_flag=True, help="Show no progress: warnings, errors and the result only."
+)
+report_option = click.option(
+    "--report/--no-report",
+    default=None,
+    help="Write report.md and report.html when the run is done, see `bpefleet report`. Default: "
+    "with --redis, where the dashboard shows it, and with --dashboard.",
+)
+hold_option = click.option(
+    "--hold",
+    is_flag=True,
+    help="When chunks have failed and all others are counted, wait for a retry instead of ending.",
+)
+timeout_option = click.option(
+    "--timeout",
+    type=click.IntRange(min=1),
+    metavar="SECONDS",
+    help="How long one attempt at a chunk may take. Default: plenty, by the chunk's size.",
+)
+allow_missing_option = click.option(
+    "--allow-missing",
+    type=Percent(),
+    default="0%",
+    show_default=True,
+    metavar="PERCENT",
+    help="Finish without chunks that keep failing, up to this share of the corpus. "
+    "The tokenizer is then not that of the whole corpus.",
+)
+_RESOURCE_OPTIONS: Final = (
+    allow_missing_option,
+    hold_option,
+    timeout_option,
+    workers_option,
+    redis_option,
+    command.key_file_option(),
+    insecure_option,
+    dashboard_option,
+    dashboard_stay_option,
+    report_option,
+    quiet_option,
+    log_format_option,
+    json_option,
+)
+
+
+def resource_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Who counts, where, and what becomes of chunks that fail: `options.Resources`."""
+    for option in reversed(_RESOURCE_OPTIONS):  # as if each were written above the function
+        function = option(function)
+    return function
+
+
+directory_argument = click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
+tie_break_option = click.option(
+    "--tie-break",
+    type=click.Choice(["lexmax", "rawid", "hf", "lexmin"]),
+    default="lexmax",
+    show_default=True,
+    help="Which pair wins among equal counts: the greatest bytes (CS336, ffbpe), the "
+    "smallest ids (rustbpe, bpeasy), Hugging Face's rule, the smallest bytes.",
+)
+min_frequency_option = click.option(
+    "--min-frequency",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Merge no pair that occurs less often.",
+)
+max_token_length_option = click.option(
+    "--max-token-length",
+    type=click.IntRange(min=2),
+    metavar="BYTES",
+    help="Make no token longer than this. Hugging Face tokenizers and bpeasy name the first length "
+    "that is too long: one more.",
+)
+vocab_size_option = click.option(
+    "--vocab-size",
+    type=Number(),
+    required=True,
+    metavar="N",
+    help="Tokens in all: 256 bytes, the merges, the special tokens. 32k is 32,000.",
+)
+out_option = click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="New directory for the run and its files.",
+)
+format_option = click.option(
+    "--format",
+    type=click.Choice(["auto", "text"]),
+    default="auto",
+    show_default=True,
+    help="auto: refuse files that their names or first bytes show to be no plain text, such as "
+    "JSON Lines, Parquet or gzip. text: read them as they stand, whatever their names say.",
+)
+allow_fewer_option = click.option(
+    "--allow-fewer-merges",
+    is_flag=True,
+    help="Accept a corpus that holds too few merges for the vocabulary.",
+)
+export_option = click.option(
+    "--export",
+    multiple=True,
+    type=click.Choice(["pickle"]),
+    help="Also write vocab.pkl and merges.pkl.",
+)
+_ROLE_OPTIONS: Final = (
+    click.option(
+        "--eos-token",
+        metavar="TOKEN",
+        help="The special token that ends a text, for Hugging Face's transformers; '' for none. "
+        "A new run's default: <|endoftext|>, if there is one.",
+    ),
+    click.option(
+        "--pad-token",
+        metavar="TOKEN",
+        help="The one that fills up a batch; '' for none. A new run's default: the one that ends a "
+        "text.",
+    ),
+    click.option(
+        "--bos-token", metavar="TOKEN", help="The one that begins a text. It is not added to any."
+    ),
+    click.option(
+        "--unk-token",
+        metavar="TOKEN",
+        help="The one for unknown text, which there is none of; for programs that demand one.",
+    ),
+)
+
+
+def role_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Which of the special tokens does what: `Options.roles`."""
+    for option in reversed(_ROLE_OPTIONS):  # as if each were written above the function
+        function = option(function)
+    return function

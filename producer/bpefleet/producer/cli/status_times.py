@@ -1,0 +1,80 @@
+"""How long the stages of counting took so far: what `status` tells beside a run's snapshot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from bpefleet.producer.observing.chunk_times import STAGES, WORK, counted, stage_seconds, times_of
+from bpefleet.producer.reports.slow_chunks import explained
+from bpefleet.producer.store.directory import RunDirectory
+from bpefleet.producer.store.history import History
+from bpefleet.shared.wire.keys import detail_key
+from bpefleet.shared.wire.status import Detail
+
+_LONGEST: Final = 1e9
+"""Seconds that are shown at the most, whatever Redis holds."""
+
+
+class StatusTimes:
+    """The stage times of a run, to be looked at again and again.
+
+    Of a run that is named by its directory, its history tells of all sessions and chunks; of one in
+    Redis, its detail tells of this session, and of all chunks together.
+    """
+
+    def __init__(self, run: str, redis: str | None) -> None:
+        """Prepare to look at a run that is there: its directory or its id, and the Redis."""
+        self._history = History(Path(run)) if Path(run).exists() else None
+        self._run = run
+        self._redis = redis
+
+    def seconds(self) -> dict[str, float]:
+        """The seconds of all counted chunks by stage; empty if nothing is known.
+
+        Raises:
+            BpefleetError: It cannot be read.
+        """
+        if self._history is None:
+            return self._in_redis()
+        self._history.look()
+        ends = counted(self._history.attempts)
+        return stage_seconds(ends) if ends else {}
+
+    def to_json(self) -> dict[str, Any]:
+        """What `status --json` adds: seconds by stage; by directory also each chunk's, by index.
+
+        Raises:
+            BpefleetError: It cannot be read.
+        """
+        found: dict[str, Any] = {"stage_seconds": self.seconds()}
+        if self._history is not None:
+            directory = RunDirectory.open(Path(self._run))
+            times = explained(times_of(directory, self._history.attempts).chunks)
+            by_index = sorted(times, key=lambda time: time.chunk)
+            found["chunk_times"] = [time.to_json() for time in by_index]
+        return found
+
+    def told(self) -> str:
+        """The seconds by stage in words, in one line; empty if nothing is known.
+
+        Raises:
+            BpefleetError: It cannot be read.
+        """
+        seconds = self.seconds()
+        work, others = (
+            ", ".join(
+                f"{name} {min(seconds[name], _LONGEST):.1f} s"
+                for name in names
+                if seconds.get(name)
+            )
+            for names in (WORK, ("fold", "queue"))
+        )
+        return "; ".join(filter(None, (work, others)))
+
+    def _in_redis(self) -> dict[str, float]:
+        from bpefleet.producer.observing.posting import read  # noqa: PLC0415  redis is slow to import
+
+        detail = read(self._redis or "", self._run, detail_key(self._run), Detail)
+        timings = detail.timings if detail else ()
+        return {timing.stage: timing.seconds for timing in timings if timing.stage in STAGES}

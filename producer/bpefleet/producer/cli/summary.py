@@ -1,0 +1,104 @@
+"""What the commands print of a finished run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from bpefleet.shared.process.amounts import clock, several, size
+from bpefleet.shared.process.text import json_text, line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bpefleet.producer.run.pipeline import RunResult
+
+_NAMES: Final = {"artifacts": "write"}
+"""Stages that people know by another name than the manifest does."""
+_WHOLE: Final = "tokenizer.json"
+_LONG: Final = 100.0
+"""Seconds from which on they are shown as a clock does."""
+_SHOWN: Final = 40
+"""Characters of a token."""
+
+
+def summarize(result: RunResult, *, as_json: bool) -> None:
+    """Print a run's result, for people or as JSON."""
+    if as_json:
+        summary = {"directory": str(result.directory), **result.manifest}
+        click.echo(json_text(summary))
+        return
+    click.echo("\n".join(map(line, lines(result))))
+
+
+def lines(result: RunResult) -> Iterator[str]:
+    """A run's result in words."""
+    manifest = result.manifest
+    totals = manifest["totals"]
+    yield (
+        f"{result.directory}: {totals['vocab_size']:,} tokens, learned from "
+        f"{size(totals['bytes'])} of text ({totals['pretokens']:,} pre-tokens, "
+        f"{totals['unique_pretokens']:,} different)"
+    )
+    yield f"  time    {_times(result)}"
+    yield f"  memory  {_memory(manifest['stages'])} at the peak"
+    yield f"  tokens  {'; '.join(_tokens(manifest))}"
+    yield f"  files   {'; '.join(_files(result))}"
+
+
+def _times(result: RunResult) -> str:
+    stages = {
+        _NAMES.get(name, name): float(facts["seconds"])
+        for name, facts in result.manifest["stages"].items()
+    }
+    if result.report is not None:
+        stages["report"] = result.report_seconds
+    told = ", ".join(f"{name} {_lasting(seconds)}" for name, seconds in stages.items())
+    return f"{_lasting(result.seconds)}: {told}"
+
+
+def _lasting(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < _LONG else clock(seconds)
+
+
+def _memory(stages: dict[str, Any]) -> str:
+    """The greatest peak of each kind of process; they are not there at the same time."""
+    counting = stages.get("count", {})
+    here = max(
+        (stages[name]["peak_rss"] for name in ("plan", "count") if name in stages), default=0
+    )
+    trainer = max(
+        stages[name]["peak_rss"] for name in ("fold", "merge", "artifacts") if name in stages
+    )
+    if counting and "worker_seconds" not in counting:  # all in one process
+        return _mib(max(here, trainer))
+    told = {"producer": here, "worker": counting.get("worker_peak_rss", 0), "trainer": trainer}
+    return ", ".join(f"{name} {_mib(peak)}" for name, peak in told.items() if peak)
+
+
+def _mib(peak: int) -> str:
+    return f"{peak / 2**20:,.0f} MiB"
+
+
+def _tokens(manifest: dict[str, Any]) -> Iterator[str]:
+    if sample := manifest.get("sample"):
+        rate = sample["bytes"] / sample["tokens"]
+        yield f"{rate:.2f} bytes per token on a sample of {size(sample['bytes'])}"
+    longest = manifest["longest_token"]
+    yield f"the longest has {several(longest['bytes'], 'byte')}: {_spelled(longest['text'])}"
+
+
+def _spelled(text: str) -> str:
+    """A token as a literal; a character many times over only once."""
+    if len(text) > 1 and len(set(text)) == 1:
+        return f"{text[0]!r} × {len(text)}"
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+
+
+def _files(result: RunResult) -> Iterator[str]:
+    others = len(result.manifest["files"]) - 1
+    name = _WHOLE if _WHOLE in result.manifest["files"] else min(result.manifest["files"])
+    yield f"{result.directory / name}" + (f" and {others} others" if others else "")
+    if result.report is not None:
+        yield f"report: {result.report}"

@@ -1,0 +1,129 @@
+"""The commands that make a tokenizer: train, resume, merge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from bpefleet.producer.cli import options as options_
+from bpefleet.producer.cli.options import EXIT_CODES, Size
+from bpefleet.producer.cli.summary import summarize
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command(epilog=EXIT_CODES)
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@options_.vocab_size_option
+@options_.out_option
+@click.option(
+    "--pattern",
+    default="cl100k",
+    show_default=True,
+    metavar="NAME|REGEX",
+    help="How text is split: gpt2, cl100k, gpt4, nanochat, llama3, qwen2, o200k, tekken, "
+    "deepseek-v3, or any regex of the `regex` package (slower; files of engines that would read it "
+    "otherwise are not written, which is said at once).",
+)
+@click.option(
+    "--special-token",
+    "special_tokens",
+    multiple=True,
+    metavar="TOKEN",
+    default=("<|endoftext|>",),
+    show_default=True,
+    help="Separates documents; never counted or merged. Repeat for several.",
+)
+@click.option("--no-special-tokens", is_flag=True, help="Have none, not even the default.")
+@options_.role_options
+@options_.tie_break_option
+@options_.min_frequency_option
+@options_.max_token_length_option
+@click.option(
+    "--chunk-size",
+    type=Size(),
+    show_default="256MiB, or 16MiB with a regex",
+    metavar="SIZE",
+    help="Text in one counting job, at most about; less, down to 8 MiB (512 KiB with a regex), "
+    "where that has all workers end together. Beside its Python a worker needs some 50 MB for "
+    "200 MB of English, 120 MB for 90 MB of multilingual text; with a regex of your own, the chunk "
+    "several times over.",
+)
+@click.option(
+    "--errors",
+    type=click.Choice(["strict", "replace"]),
+    default="strict",
+    show_default=True,
+    help="Bytes that are not UTF-8: stop at them, or count U+FFFD in their place.",
+)
+@options_.format_option
+@options_.allow_fewer_option
+@options_.export_option
+@options_.resource_options
+def train(
+    sources: tuple[str, ...],
+    out: Path,
+    *,
+    special_tokens: tuple[str, ...],
+    no_special_tokens: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Train a tokenizer on SOURCE...: files, folders or quoted globs of UTF-8 text.
+
+    The result is the same for any chunk size and any number of workers.
+
+    \b
+    bpefleet train corpus.txt --vocab-size 32000 -o tokenizer
+    bpefleet train 'corpus/**/*.txt' --vocab-size 100000 --pattern o200k -o tokenizer
+    """  # noqa: D301  click's mark for a paragraph to leave as it is
+    from bpefleet.producer.api import train as train_  # noqa: PLC0415  --help stays quick
+
+    special = () if no_special_tokens else special_tokens
+    result = train_(sources, out=out, special_tokens=special, progress=True, **options)
+    summarize(result, as_json=as_json)
+
+
+@click.command(epilog=EXIT_CODES)
+@options_.directory_argument
+@options_.resource_options
+def resume(directory: Path, *, as_json: bool, **resources: Any) -> None:
+    """Go on with the run in DIR after a crash, an error, a reboot or Ctrl-C.
+
+    What is counted is not counted again. Failed chunks are tried again, too. Another Redis and
+    other workers than before may do the work.
+    """
+    from bpefleet.producer.planning.options import Resources  # noqa: PLC0415  --help stays quick
+    from bpefleet.producer.run.pipeline import resume as resume_  # noqa: PLC0415
+
+    summarize(resume_(directory, Resources(**resources, progress=True)), as_json=as_json)
+
+
+@click.command(epilog=EXIT_CODES)
+@options_.directory_argument
+@options_.vocab_size_option
+@options_.out_option
+@options_.role_options
+@options_.tie_break_option
+@options_.min_frequency_option
+@options_.max_token_length_option
+@options_.allow_fewer_option
+@options_.export_option
+@options_.quiet_option
+@options_.log_format_option
+@options_.json_option
+def merge(directory: Path, *, out: Path, as_json: bool, quiet: bool, **options: Any) -> None:
+    """Train another tokenizer on the counts kept in DIR, without counting again.
+
+    Pattern and special tokens stay: the counts depend on them. What the special tokens are for
+    stays, too, where no option says otherwise.
+    """
+    from bpefleet.producer.run.merge_again import merge_again  # noqa: PLC0415  --help stays quick
+
+    options["max_token_length"] = options["max_token_length"] or 0  # as long as it may be
+    summarize(merge_again(directory, out, options, quiet=quiet), as_json=as_json)
+
+
+COMMANDS: Final = (train, resume, merge)

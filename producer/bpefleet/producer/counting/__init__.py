@@ -1,0 +1,1 @@
+"""Has the chunks counted, in this process or through Redis, and folds the counts."""

@@ -1,0 +1,96 @@
+"""Counts in this process, without a server: for small corpora, and for `workers=0`."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bpefleet.kernel.segments import count_segments
+from bpefleet.producer.queueing.chunks import Chunks
+from bpefleet.producer.store.history import Attempt
+from bpefleet.shared.corpus.reading import count_spec, encode
+from bpefleet.shared.errors import BpefleetError
+from bpefleet.shared.process.memory import peak_rss
+from bpefleet.shared.queue.tail import Tail, log_segments
+from bpefleet.shared.trust.roots import roots_of
+from bpefleet.shared.wire.failures import describe
+from bpefleet.shared.wire.messages import Counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bpefleet.producer.counting.session import Session
+    from bpefleet.shared.wire.messages import Failed
+
+
+def count_here(session: Session) -> dict[int, Failed]:
+    """Count every chunk that the ledger lacks, one after the other, or until a stop is asked for.
+
+    Returns:
+        The chunks that failed: a missing or unreadable file, one that is shorter than planned, or
+        not UTF-8.
+
+    Raises:
+        OutputError: The counts cannot be written.
+    """
+    chunks = Chunks(session.todo)
+    roots = roots_of(file.path for file in session.directory.plan.files)
+    tail = Tail()
+    try:
+        while not session.stop.requested() and (taken := chunks.take(1, 0.0)):
+            session.watch.counting(session.ledger, chunks, now=session.watch.due)
+            tail.begin()
+            _count(session, chunks, taken[0], roots, tail)
+        session.watch.counting(session.ledger, chunks, now=True)
+    finally:
+        tail.close()
+    return chunks.failed
+
+
+def _failed(session: Session, chunks: Chunks, chunk: int, failure: Failed) -> None:
+    chunks.ended(chunk, replace(failure, may_heal=False), 0.0)
+    session.journal.add(Attempt.of(chunk, failure, final=True))
+
+
+def _count(session: Session, chunks: Chunks, chunk: int, roots: Sequence[str], tail: Tail) -> None:
+    """Count a chunk and fold it, or note why that cannot be."""
+    began, start = time.time(), time.perf_counter()
+    plan = session.directory.plan
+    try:
+        spec = plan.spec(chunk, session.resources.errors)
+        log_segments(log := tail.logger(), spec)
+        log.info("count")
+        counts, tally = count_spec(spec, count_segments, roots)
+        scanned = time.perf_counter()
+        payload = encode(counts, plan.digest)
+    except (BpefleetError, MemoryError) as error:
+        failed = replace(describe(error), started=began, log=tail.text())
+        _failed(session, chunks, chunk, failed)
+        return
+    if changed := plan.changed(chunk):
+        _failed(session, chunks, chunk, replace(changed, log=tail.text()))
+        return
+    seconds = time.perf_counter() - start
+    counted = Counted(
+        key="",
+        sha256="",
+        size=len(payload),
+        bytes_read=tally.bytes_read,
+        pretokens=counts.pretokens,
+        unique=len(counts),
+        replaced=tally.replaced,
+        unmatched=tally.unmatched,
+        seconds=seconds,
+        peak_rss=peak_rss(),
+        worker="",
+        started=began,
+        ended=began + seconds,
+        read_seconds=tally.read_seconds,
+        scan_seconds=scanned - start - tally.read_seconds,
+        encode_seconds=start + seconds - scanned,
+    )
+    session.ledger.add(chunk, counted, payload)
+    chunks.folded(chunk)
+    took = time.perf_counter() - start - seconds
+    session.journal.add(Attempt.of(chunk, counted, fold_seconds=took))

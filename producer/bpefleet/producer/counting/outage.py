@@ -1,0 +1,101 @@
+"""Tells of a Redis that is away, while everything else in the run waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Final
+
+from bpefleet.shared.errors import QueueError
+from bpefleet.shared.redis.pulse import Pulse
+from bpefleet.shared.redis.redis_url import redacted
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from bpefleet.producer.counting.session import Session
+
+
+_PATIENCE: Final = 600.0
+"""Seconds that a run waits for a Redis that is away. Workers, which serve others too, wait for as
+long as it takes.
+"""
+
+
+class StoppedInOutageError(Exception):
+    """The run was asked to end while Redis was away, and did not wait for it."""
+
+
+@asynccontextmanager
+async def outages_told(session: Session, url: str) -> AsyncIterator[None]:
+    """Within the block, have it said when Redis does not answer, and when it answers again.
+
+    Who asks for the run's end meanwhile need not ask twice: what the workers still count could not
+    be heard of.
+
+    Args:
+        session: The run; its snapshot tells of the outage, too.
+        url: The Redis.
+
+    Raises:
+        StoppedInOutageError: The run was asked to end while Redis was away.
+        QueueError: Redis has been away for ten minutes.
+    """
+    block = asyncio.current_task()
+    assert block is not None  # noqa: S101  this is a coroutine
+    lookout = _Lookout(session, url)
+    following = asyncio.create_task(lookout.follow(block))
+    try:
+        yield
+    except asyncio.CancelledError:
+        if lookout.end is None:
+            raise
+        block.uncancel()
+        raise lookout.end from None
+    finally:
+        following.cancel()
+        with suppress(asyncio.CancelledError):
+            await following
+
+
+class _Lookout:
+    """Asks the Redis.
+
+    Attributes:
+        end: Why it ended the block, if it did.
+    """
+
+    def __init__(self, session: Session, url: str) -> None:
+        self.end: Exception | None = None
+        self._session = session
+        self._url = url
+        self._pulse = Pulse(url)
+
+    async def follow(self, block: asyncio.Task[None]) -> None:
+        """Ask for ever, and cancel the block if it is to end and Redis is away."""
+        while True:
+            await asyncio.sleep(self._pulse.due_in)
+            self.end = await asyncio.to_thread(self._ask)
+            if self.end is not None:
+                block.cancel()
+                return
+
+    def _ask(self) -> Exception | None:
+        """Ask once, and tell; why the run is to end without waiting for an answer, if it is."""
+        watch, pulse = self._session.watch, self._pulse
+        if text := pulse.beat():
+            watch.warn(text)
+        if not pulse.away_since and not text:
+            return None
+        end: Exception | None = None
+        if pulse.away_since and self._session.stop.requested():
+            watch.warn("stopping now: what the workers still count could not be heard of")
+            end = StoppedInOutageError()
+        elif pulse.away_since and time.time() - pulse.away_since > _PATIENCE:
+            end = QueueError(
+                f"Redis at {redacted(self._url)} has been away for {_PATIENCE:.0f} s",
+                hint="see to it that Redis runs",
+            )
+        watch.away(pulse.away_since)
+        return end

@@ -1,0 +1,113 @@
+"""Follows what is asked of a run that goes: through Redis by the page, or through its directory."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from bpefleet.producer.files.atomic import read_whole, write_atomically
+from bpefleet.producer.queueing.repeated_warnings import Few
+from bpefleet.shared.process.text import printable
+from bpefleet.shared.wire.keys import control_key
+from bpefleet.shared.wire.messages import MessageError
+from bpefleet.shared.wire.request import CANCEL, LARGEST, RETRY, Request, make_request, read_request
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from redis.asyncio import Redis
+
+    from bpefleet.producer.counting.session import Session
+    from bpefleet.producer.observing.observer import Watch
+    from bpefleet.producer.queueing.chunks import Chunks
+    from bpefleet.shared.trust.signing import Signer
+
+RETRY_FILE: Final = "retry"
+"""The file in a run directory that asks its process to count failed chunks again."""
+
+_MOST: Final = 16
+
+
+def ask_retry(directory: Path, chunks: Sequence[int]) -> None:
+    """Ask the process that works in a directory to count failed chunks again; all if none named.
+
+    Raises:
+        OutputError: It cannot be written.
+    """
+    write_atomically(directory / RETRY_FILE, orjson.dumps(list(chunks)))
+
+
+class Requests:
+    """Takes requests and follows them."""
+
+    def __init__(
+        self,
+        redis: Redis,
+        run: str,
+        directory: Path,
+        signer: Signer,
+        watch: Watch,
+    ) -> None:
+        self._redis = redis
+        self._run = run
+        self._file = directory / RETRY_FILE
+        self._signer = signer
+        self._session = watch.session
+        self._odd = Few(watch.warn, "requests were left aside")
+        self._seen: set[str] = set()
+
+    async def follow(self, chunks: Chunks, session: Session) -> None:
+        """Follow all that is asked, and say so."""
+        for request in [*await self._from_redis(), *await self._from_directory()]:
+            if request.action == CANCEL:
+                session.stop.request()
+                session.watch.warn(f"{printable(request.by)} asks to stop")
+            elif retried := chunks.retry(request.chunks):
+                named = ", ".join(map(str, retried[:10])) + (" …" if len(retried) > 10 else "")  # noqa: PLR2004
+                session.watch.warn(f"{printable(request.by)} asks to count again: {named}")
+
+    def sum_up(self) -> None:
+        """Say how many requests were left aside, if that was not said of each."""
+        self._odd.sum_up()
+
+    async def _from_redis(self) -> list[Request]:
+        found: Any = await self._redis.lpop(control_key(self._run), _MOST)
+        requests = []
+        for data in found or ():
+            try:
+                request = read_request(self._signer, self._run, self._session, data)
+            except MessageError as error:
+                self._odd.tell(f"left aside: {printable(str(error))}")
+                continue
+            if request.nonce not in self._seen:
+                self._seen.add(request.nonce)
+                requests.append(request)
+        return requests
+
+    async def _from_directory(self) -> list[Request]:
+        try:
+            chunks = await asyncio.to_thread(self._take_file)
+        except (OSError, ValueError) as error:
+            what = error.strerror if isinstance(error, OSError) else error
+            self._odd.tell(f"left aside: {printable(f'{self._file}: {what}')}")
+            return []
+        if chunks is None:
+            return []
+        return [make_request(RETRY, chunks, "bpefleet retry", self._session)]
+
+    def _take_file(self) -> tuple[int, ...] | None:
+        try:
+            data = read_whole(self._file, LARGEST)
+        except FileNotFoundError:
+            return None
+        except OSError:
+            self._file.replace(self._file.with_name(f"odd-{RETRY_FILE}"))  # ask of it once only
+            raise
+        self._file.unlink()
+        chunks = orjson.loads(data)
+        if not isinstance(chunks, list) or any(type(chunk) is not int for chunk in chunks):
+            raise ValueError("no list of chunks")
+        return tuple(chunks)

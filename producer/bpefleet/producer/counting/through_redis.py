@@ -1,0 +1,109 @@
+"""Counts through Redis: has the fleet's workers count every chunk, and folds what they find."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from redis.exceptions import OutOfMemoryError, RedisError
+
+from bpefleet.producer.counting.aggregator import Aggregator
+from bpefleet.producer.counting.loop import run_beside
+from bpefleet.producer.counting.outage import StoppedInOutageError, outages_told
+from bpefleet.producer.counting.payloads import Payloads
+from bpefleet.producer.queueing.abandoned import end_abandoned
+from bpefleet.producer.queueing.enqueue import Enqueuer
+from bpefleet.shared.errors import QueueError
+from bpefleet.shared.redis.connect import connect, connect_async
+from bpefleet.shared.redis.redis_url import redacted
+
+if TYPE_CHECKING:
+    from redis import Redis
+
+    from bpefleet.producer.counting.session import Session
+    from bpefleet.producer.fleet.fleet import Fleet
+    from bpefleet.shared.wire.messages import Failed
+
+_IDLE_SECONDS: Final = 2.0
+
+
+def count_there(session: Session, fleet: Fleet) -> dict[int, Failed]:
+    """Have all chunks that the ledger lacks counted and folded, or until a stop is asked for.
+
+    Returns:
+        The chunks that failed for good.
+
+    Raises:
+        QueueError: Redis is lost, for longer than the connections wait.
+        NoWorkersError: The local workers ended unasked.
+        OutputError: The ledger cannot be written.
+    """
+    try:
+        return run_beside(lambda: _count(session, fleet))
+    except StoppedInOutageError:
+        raise KeyboardInterrupt from None
+    except RedisError as error:
+        raise QueueError(
+            f"Redis at {redacted(fleet.url)} failed in the middle of the run: {error}",
+            hint="see to it that Redis runs and has room",
+        ) from error
+
+
+async def _count(session: Session, fleet: Fleet) -> dict[int, Failed]:
+    patient = fleet.may_come_back
+    with connect(fleet.url, fleet.signer, patient=patient) as connection:
+        plan, resources = session.directory.plan, session.resources
+        enqueuer = Enqueuer(connection, plan, errors=resources.errors, timeout=resources.timeout)
+        try:
+            async with (
+                connect_async(fleet.url, patient=patient) as redis,
+                Payloads(fleet.url, redis) as payloads,
+                outages_told(session, fleet.url),
+            ):
+                aggregator = Aggregator(
+                    session,
+                    redis=redis,
+                    payloads=payloads,
+                    enqueuer=enqueuer,
+                    upkeep=Upkeep(fleet, connection),
+                )
+                await aggregator.run()
+            await asyncio.to_thread(enqueuer.forget_run)
+        finally:
+            connection.give_up()  # a thread may still wait for it, and asyncio for the thread
+    return aggregator.chunks.failed
+
+
+class Upkeep:
+    """Looks after the workers between events; called in a thread."""
+
+    def __init__(self, fleet: Fleet, connection: Redis) -> None:
+        self._fleet = fleet
+        self._connection = connection
+        self._idle_since: float | None = None
+
+    def __call__(self, workers: int) -> str | None:
+        """End abandoned attempts, and say so if nobody has worked for a while.
+
+        Args:
+            workers: How many of the fleet serve the queue.
+
+        Raises:
+            NoWorkersError: The local workers ended unasked.
+        """
+        if self._fleet.workers is not None:
+            self._fleet.workers.check()
+        with suppress(OutOfMemoryError):  # it is tried again
+            end_abandoned(self._connection)
+        if workers:
+            self._idle_since = None
+            return None
+        now = time.monotonic()
+        if self._idle_since is None:
+            self._idle_since = now
+        if now - self._idle_since < _IDLE_SECONDS or self._fleet.workers is not None:
+            return None
+        url = redacted(self._fleet.url)
+        return f"no worker serves {url}; start one with: bpefleet worker --redis {url}"

@@ -1,0 +1,135 @@
+"""The processes that a run works with, its own or those that are there, and its trainer."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Final, Self
+
+from bpefleet.producer.fleet.local_dashboard import LocalDashboard
+from bpefleet.producer.fleet.local_trainer import TrainerProcess
+from bpefleet.producer.fleet.local_workers import LocalWorkers
+from bpefleet.producer.fleet.server import EmbeddedServer
+from bpefleet.shared.trust.roots import roots_of
+from bpefleet.shared.trust.signing import read_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+    from types import TracebackType
+
+    from bpefleet.producer.planning.options import Resources
+    from bpefleet.producer.planning.sources import SourceFile
+
+_LIKELY_SIZE: Final = 4
+"""Workers to reckon with where none serves yet."""
+
+
+class Fleet:
+    """Redis, local workers, a dashboard and the trainer, started and stopped with the block.
+
+    Attributes:
+        signer: Has the fleet's key, if there is one.
+        url: The Redis. Valid inside the block.
+        workers: The local workers, if any.
+        dashboard: The dashboard beside the run, if it was asked for.
+        trainer: The trainer. Valid inside the block.
+    """
+
+    url: str
+    trainer: TrainerProcess
+
+    def __init__(self, resources: Resources, files: Iterable[SourceFile], directory: Path) -> None:
+        """Prepare a fleet for a run, in a directory that need not be there yet.
+
+        Raises:
+            UsageError: The key file cannot be used.
+        """
+        self.signer = read_key(resources.key_file)
+        self._roots = roots_of(file.path for file in files)
+        self.workers: LocalWorkers | None = None
+        self.dashboard: LocalDashboard | None = None
+        self._resources = resources
+        self._directory = directory
+        self._stack = ExitStack()
+        self._for_counting = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Start what the run brings along; the workers need not be up yet.
+
+        Raises:
+            UsageError: Redis is across the network and there is no key.
+            QueueError: Redis cannot be reached, or no server can be started.
+        """
+        try:
+            # First: its imports go on while this process has imports of its own, or waits.
+            self.trainer = self._stack.enter_context(TrainerProcess(self._directory))
+            self._stack.enter_context(self._for_counting)
+            self.url = self._redis()
+            if count := self._resources.local_workers:
+                workers = LocalWorkers(
+                    self.url, count, roots=self._roots, key_file=self._resources.key_file
+                )
+                self.workers = self._for_counting.enter_context(workers)
+            if self._resources.serves_page:
+                board = LocalDashboard(self.url, self._resources.key_file)
+                self.dashboard = self._for_counting.enter_context(board)
+        except BaseException as error:
+            self._stack.__exit__(type(error), error, error.__traceback__)
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def announce(self, tell: Callable[[str], None]) -> None:
+        """Wait until the dashboard serves, if there is one, and tell where.
+
+        Raises:
+            UsageError: It cannot serve; why is on stderr.
+            QueueError: It cannot reach Redis.
+        """
+        if self.dashboard is not None:
+            tell(f"dashboard: {self.dashboard.address()}")
+
+    @property
+    def may_come_back(self) -> bool:
+        """Whether the Redis can return after it died: a private one cannot."""
+        return self._resources.redis is not None
+
+    @property
+    def size(self) -> int:
+        """How many workers there are to divide the corpus between: its own, or those that serve."""
+        if local := self._resources.local_workers:
+            return local
+        from bpefleet.producer.queueing.workers import live_workers  # noqa: PLC0415  slow to import, see `run`
+        from bpefleet.shared.redis.connect import connect  # noqa: PLC0415  likewise
+
+        with connect(self.url) as connection:
+            return live_workers(connection) or _LIKELY_SIZE
+
+    @property
+    def stays(self) -> bool:
+        """Whether Redis is there after counting, for those who look on."""
+        return self._resources.redis is not None or self.dashboard is not None
+
+    def stop(self) -> None:
+        """Stop what only counting needs: the merge stage wants the cores and the memory."""
+        if self.dashboard is None:
+            self._for_counting.close()
+        elif self.workers is not None:
+            self.workers.stop()
+
+    def _redis(self) -> str:
+        if self._resources.redis is None:
+            return self._for_counting.enter_context(EmbeddedServer()).url
+        from bpefleet.shared.redis.connect import check, demand_trust  # noqa: PLC0415  slow to import
+        from bpefleet.shared.redis.rights import Role  # noqa: PLC0415  likewise
+
+        demand_trust(self._resources.redis, self.signer, insecure=self._resources.insecure)
+        check(self._resources.redis, Role.PRODUCER)
+        return self._resources.redis

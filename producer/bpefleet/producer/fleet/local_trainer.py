@@ -1,0 +1,152 @@
+"""The merge stage: has the trainer process merge, shows its progress, tells how it ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from selectors import EVENT_READ, DefaultSelector
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import orjson
+
+from bpefleet.shared import errors
+from bpefleet.shared.errors import BpefleetError, TrainerError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from bpefleet.producer.observing.observer import Watch
+    from bpefleet.producer.store.stop import Stop
+
+_PATIENCE: Final = 5.0
+_GLANCE_SECONDS: Final = 0.1
+_AT_ONCE: Final = 1 << 20
+
+
+class TrainerProcess:
+    """The trainer of one run, started early so that its imports cost the run no time.
+
+    The run's directory need not be there yet.
+
+    Ends with the block.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        # Its own session: Ctrl-C reaches the producer, which then decides. -P: as in `start_child`.
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "bpefleet.producer.training.process", str(directory)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        self._directory = directory
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+        for pipe in (self._process.stdin, self._process.stdout):
+            # Closing flushes, which a dead trainer refuses once more.
+            with suppress(BrokenPipeError):
+                if pipe is not None:
+                    pipe.close()
+
+    def train(self, facts: dict[str, Any], watch: Watch, stop: Stop) -> dict[str, Any]:
+        """Train on the run's counts.
+
+        Args:
+            facts: What the manifest is to say of the stages before.
+            watch: Shown the merges made.
+            stop: Whether to end early.
+
+        Returns:
+            The manifest.
+
+        Raises:
+            TrainerError: The trainer died.
+            InterruptedRunError: A stop was asked for.
+            BpefleetError: It failed, and says so.
+        """
+        stdin = self._process.stdin
+        if stdin is None:  # pragma: no cover  Popen makes it
+            raise AssertionError
+        try:
+            stdin.write(orjson.dumps(facts) + b"\n")
+            stdin.flush()
+        except BrokenPipeError:
+            raise self._died() from None
+        try:
+            return self._follow(watch, stop)
+        except BaseException:
+            self._end()  # before anybody lets go of the directory that it writes to
+            raise
+
+    def _follow(self, watch: Watch, stop: Stop) -> dict[str, Any]:
+        for line in self._lines(stop):
+            answer = orjson.loads(line)
+            if "unique" in answer:
+                watch.folded(answer["unique"])
+            elif "merges" in answer:
+                watch.merged(answer["merges"], answer["tokens"])
+            elif "writing" in answer:
+                watch.writing()
+            elif "error" in answer:
+                raise _error(*answer["error"])
+            else:
+                manifest: dict[str, Any] = answer["manifest"]
+                return manifest
+        raise self._died()
+
+    def _lines(self, stop: Stop) -> Iterator[bytes]:
+        """What the trainer says, line by line. Folding takes a while without a word."""
+        if self._process.stdout is None:  # pragma: no cover  Popen makes it
+            raise AssertionError
+        stdout = self._process.stdout.fileno()
+        text = b""
+        with DefaultSelector() as selector:
+            selector.register(stdout, EVENT_READ)
+            while True:
+                while not selector.select(_GLANCE_SECONDS):
+                    stop.check()
+                if not (more := os.read(stdout, _AT_ONCE)):
+                    return
+                *lines, text = (text + more).split(b"\n")
+                yield from lines
+                stop.check()
+
+    def _end(self) -> None:
+        """Kill the trainer. What it has to do is done, or not wanted: nothing is waited for.
+
+        Its memory may take the system long to clear away, and that is no failure of the run.
+        """
+        self._process.kill()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_PATIENCE)
+
+    def _died(self) -> TrainerError:
+        try:
+            code = self._process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            return TrainerError(
+                "the trainer fell silent; the counts are kept",
+                hint=f"go on without counting again: bpefleet resume {self._directory}",
+            )
+        how = f"ended with exit code {code}"
+        if code < 0:
+            how = f"was killed by {signal.Signals(-code).name}"
+        if -code == signal.SIGKILL:
+            how += ", most likely because memory ran out"
+        return TrainerError(
+            f"the trainer {how}; the counts are kept",
+            hint=f"make room, then go on without counting again: bpefleet resume {self._directory}",
+        )
+
+
+def _error(kind: str, message: str, hint: str) -> BpefleetError:
+    found = getattr(errors, kind, TrainerError)
+    return found(message, hint=hint) if issubclass(found, BpefleetError) else TrainerError(message)

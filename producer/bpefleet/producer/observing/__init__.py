@@ -1,0 +1,1 @@
+"""What others see of a run: snapshots, the page's detail, times of chunks."""

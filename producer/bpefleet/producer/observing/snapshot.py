@@ -1,0 +1,132 @@
+"""A run at a glance from its directory: as its process told last, or without one."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from bpefleet.producer.files.atomic import read_whole
+from bpefleet.producer.files.lock import LOCK, holder
+from bpefleet.producer.store.directory import PLAN
+from bpefleet.producer.store.history import ATTEMPTS, read_attempts
+from bpefleet.producer.store.ledger_format import read_index
+from bpefleet.shared.wire.messages import MessageError
+from bpefleet.shared.wire.status import DONE, PLANNED, STOPPED, Failure, Snapshot
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bpefleet.producer.store.directory import RunDirectory
+    from bpefleet.producer.store.history import Attempt
+
+SNAPSHOT: Final = "status.json"
+LARGEST: Final = 1 << 26
+"""Bytes of a snapshot."""
+
+
+def failures(directory: RunDirectory, counted: set[int]) -> list[Failure]:
+    """The chunks that were given up and are not counted, by index.
+
+    Raises:
+        OutputError: The history cannot be read.
+    """
+    found = []
+    for chunk, attempts in sorted(read_attempts(directory.path).items()):
+        known = 0 <= chunk < len(directory.plan.chunks)
+        if known and chunk not in counted and attempts[-1].final:
+            found.append(_failure(directory, attempts))
+    return found
+
+
+def at_rest(directory: RunDirectory, now: float) -> Snapshot:
+    """A run that no process is at, from its directory alone.
+
+    Raises:
+        OutputError: The directory cannot be read or is damaged.
+    """
+    plan = directory.plan
+    counted, totals = read_index(directory.counts, len(plan.chunks))
+    failed = failures(directory, counted)
+    merges_made, unique = directory.made
+    planned, started, ended = _times(directory)
+    return Snapshot(
+        run=plan.run,
+        directory=str(directory.path.absolute()),
+        producer="",
+        stage=DONE if directory.complete else STOPPED,
+        updated=now,
+        chunks=len(plan.chunks),
+        counted=len(counted),
+        running=(),
+        queued=0,
+        waiting=len(plan.chunks) - len(counted) - len(failed),
+        failed=tuple(failed),
+        bytes=plan.total_bytes,
+        bytes_counted=totals.bytes_read,
+        pretokens=totals.pretokens,
+        unique=unique,
+        retries=0,
+        workers=0,
+        rate=0.0,
+        eta=None,
+        merges=plan.options.merges,
+        merges_made=merges_made,
+        holding=False,
+        planned=planned,
+        started=started,
+        ended=ended,
+        redis_memory=0,
+        unfolded=0,
+        merging=None,
+    )
+
+
+def _times(directory: RunDirectory) -> tuple[float, float, float]:
+    """When the run was planned, and when its last session began and ended, in Unix seconds.
+
+    A finished run's manifest tells. Before that the times of files do: the plan is written once,
+    the lock at each session's start, the history at each attempt's end and at the session's.
+    """
+    planned = _changed(directory.path / PLAN)
+    if times := directory.finished:
+        return planned, *times
+    started = max(planned, _changed(directory.path / LOCK))
+    return planned, started, max(started, _changed(directory.path / ATTEMPTS))
+
+
+def _changed(path: Path) -> float:
+    with suppress(OSError):
+        return path.stat().st_mtime
+    return 0.0
+
+
+def _failure(directory: RunDirectory, attempts: list[Attempt]) -> Failure:
+    last = attempts[-1]
+    return Failure(
+        chunk=last.chunk,
+        what=directory.plan.describe(last.chunk),
+        attempts=len(attempts),
+        worker=last.worker,
+        kind=last.kind,
+        error=last.error,
+    )
+
+
+def latest_snapshot(directory: RunDirectory) -> Snapshot:
+    """The latest snapshot of the run in a directory.
+
+    Raises:
+        OutputError: It cannot be read.
+    """
+    if process := holder(directory.path):
+        try:
+            return Snapshot.from_json(orjson.loads(read_whole(directory.path / SNAPSHOT, LARGEST)))
+        except (OSError, orjson.JSONDecodeError, MessageError):
+            begun = at_rest(directory, time.time())  # just now
+            if begun.stage != DONE:
+                return replace(begun, producer=process, stage=PLANNED, ended=None)
+    return at_rest(directory, time.time())

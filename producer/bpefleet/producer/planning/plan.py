@@ -1,0 +1,156 @@
+"""The plan of a run: what is counted, in which chunks, how. Written once, never changed."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
+
+from bpefleet.kernel import FORMAT_VERSION
+from bpefleet.kernel.segments import engine
+from bpefleet.producer.planning.options import Options
+from bpefleet.producer.planning.sources import SourceFile
+from bpefleet.shared.errors import SourceChangedError, SourceError
+from bpefleet.shared.pretokens.patterns import counting_digest, resolve
+from bpefleet.shared.wire.messages import CountSpec, Failed, Message, MessageError, Segment
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PLAN_VERSION: Final = 3
+_MOST: Final = 1 << 56
+"""Bytes: no corpus has so many, and a sum of such numbers still fits 64 bits."""
+_RUN: Final = re.compile(r"[A-Za-z0-9_-]+")
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(Message):
+    """What a run counts.
+
+    Attributes:
+        version: `PLAN_VERSION` of the program that made it.
+        run: The run's name, unique: letters, digits and `-`.
+        options: What decides the tokenizer.
+        files: The corpus.
+        chunks: For each chunk its segments: index into `files`, start, end (bytes).
+        payload_version: The kernel's payload format.
+        digest: Hex digest of what the counts depend on; every payload carries it.
+        engine: The scanner and its Unicode version.
+    """
+
+    version: int
+    run: str
+    options: Options
+    files: tuple[SourceFile, ...]
+    chunks: tuple[tuple[tuple[int, ...], ...], ...]
+    payload_version: int
+    digest: str
+    engine: str
+
+    @classmethod
+    def make(
+        cls, options: Options, files: list[SourceFile], chunks: Sequence[tuple[Segment, ...]]
+    ) -> Plan:
+        """Plan a new run."""
+        pattern = resolve(options.pattern)
+        index = {file.path: i for i, file in enumerate(files)}
+        runs_on = engine(pattern.name if pattern.native else None)
+        digest = counting_digest(pattern, options.special_tokens, runs_on)
+        return cls(
+            version=PLAN_VERSION,
+            run=os.urandom(6).hex(),
+            options=options,
+            files=tuple(files),
+            chunks=tuple(tuple((index[s.path], s.start, s.end) for s in c) for c in chunks),
+            payload_version=FORMAT_VERSION,
+            digest=digest.hex(),
+            engine=runs_on,
+        )
+
+    def checked(self) -> Self:
+        """This plan, if it hangs together.
+
+        Raises:
+            MessageError: It does not.
+            UsageError: Its options make no sense.
+        """
+        self.options.checked()
+        if not (_RUN.fullmatch(self.run) and _DIGEST.fullmatch(self.digest)):
+            raise MessageError("Plan: odd run or digest")
+        if any("\0" in f.path or f.size < 0 for f in self.files) or self.total_bytes >= _MOST:
+            raise MessageError("Plan.files: a name or a size that no file has")
+        for chunk in self.chunks:
+            if not chunk or not all(self._holds(segment) for segment in chunk):
+                raise MessageError("Plan.chunks: a chunk is empty or lies outside the files")
+        return self
+
+    def _holds(self, segment: tuple[int, ...]) -> bool:
+        if len(segment) != 3:  # noqa: PLR2004  file, start, end
+            return False
+        index, start, end = segment
+        return 0 <= index < len(self.files) and 0 <= start < end <= self.files[index].size
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes of the corpus."""
+        return sum(file.size for file in self.files)
+
+    def spec(self, chunk: int, errors: str = "") -> CountSpec:
+        """What a worker is told of a chunk; `errors` in place of what the plan says of them."""
+        segments = tuple(Segment(self.files[i].path, a, b) for i, a, b in self.chunks[chunk])
+        return CountSpec(
+            segments=segments,
+            pattern=self.options.pattern,
+            special_tokens=self.options.special_tokens,
+            errors=errors or self.options.errors,
+            digest=self.digest,
+        )
+
+    def chunk_bytes(self, chunk: int) -> int:
+        """Bytes of text in a chunk."""
+        return sum(end - start for _, start, end in self.chunks[chunk])
+
+    def describe(self, chunk: int) -> str:
+        """A chunk in words: `corpus.txt [64.0-96.0 MiB]`."""
+        first, start, end = self.chunks[chunk][0]
+        name = Path(self.files[first].path).name
+        if (more := len(self.chunks[chunk]) - 1) > 0:
+            return f"{name} and {more} more"
+        return f"{name} [{start / 2**20:.1f}-{end / 2**20:.1f} MiB]"
+
+    def changed(self, chunk: int) -> Failed | None:
+        """Whether a source of a chunk is not what was planned, as a failure of that chunk.
+
+        Asked before its counts are folded: those of another text must never get into the ledger,
+        for the old text may come back, with its old time, and the run be resumed.
+        """
+        for index in {i for i, _, _ in self.chunks[chunk]}:
+            file = self.files[index]
+            with suppress(OSError):  # that it cannot be read is for its next reader to say
+                now = Path(file.path).stat()
+                if (now.st_size, now.st_mtime_ns) != (file.size, file.mtime_ns):
+                    text = f"{file.path} has changed since the run was planned"
+                    return Failed("SourceChangedError", text)
+        return None
+
+    def check_files(self) -> None:
+        """Check that the corpus is what it was.
+
+        Raises:
+            SourceError: A file is gone.
+            SourceChangedError: A file has another size or time of change.
+        """
+        for file in self.files:
+            try:
+                now = Path(file.path).stat()
+            except OSError as error:
+                raise SourceError(f"{file.path}: {error.strerror}") from error
+            if (now.st_size, now.st_mtime_ns) != (file.size, file.mtime_ns):
+                raise SourceChangedError(
+                    f"{file.path} has changed since the run was planned",
+                    hint="start a new run in another directory: counts of two texts never mix",
+                )

@@ -1,0 +1,190 @@
+"""Which files the sources name: files, folders and globs of UTF-8 text."""
+
+from __future__ import annotations
+
+import glob
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from bpefleet.kernel.opening import opened
+from bpefleet.producer.planning.formats import BINARY, format_of, remedy, said_of
+from bpefleet.producer.planning.walk import Walk
+from bpefleet.shared.errors import NotTextError, SourceError
+from bpefleet.shared.wire.messages import Message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+_NAMED: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile(Message):
+    """One file of the corpus as it was when the run was planned.
+
+    Attributes:
+        path: Absolute path.
+        size: Bytes.
+        mtime_ns: Time of last change, nanoseconds since the epoch.
+    """
+
+    path: str
+    size: int
+    mtime_ns: int
+
+
+def find_files(
+    sources: Sequence[str | os.PathLike[str]],
+    warn: Callable[[str], None],
+    *,
+    out: Path | None = None,
+    insist: bool = False,
+) -> list[SourceFile]:
+    """List the files that `sources` name, each once: in the order given, folders sorted.
+
+    In folders and globs, empty and binary files are passed over, and whatever runs have written,
+    which `warn` is told; in folders also what is hidden (its name starts with a dot). A format that
+    holds text, and is not read, is an error there too: no part of a corpus is left out in silence.
+
+    Args:
+        sources: Files, folders, globs.
+        warn: Told what is passed over.
+        out: The directory of the run that is about to be: no source, wherever it lies.
+        insist: Whether to take files for plain text in spite of their names, see `format_of`; what
+            cannot be text is then passed over in folders and globs.
+
+    Raises:
+        SourceError: A source is missing, unreadable, empty, or names no text.
+        NotTextError: One is in a format that is not read.
+    """
+    if not sources:
+        raise SourceError("no source is given", hint="name a file, a folder or a glob")
+    found: dict[str, SourceFile] = {}
+    repeated = 0
+    finder = _Finder(warn, out, insist=insist)
+    for source in sources:
+        for file in finder.files(os.fspath(source)):
+            repeated += file.path in found
+            found.setdefault(file.path, file)
+    if repeated:
+        warn(f"{_files(repeated)} named more than once, read once")
+    if json := [path for path in found if path.lower().endswith(".json")]:
+        warn(f"{_few(json)}: JSON is counted as it stands, quotes and escapes included")
+    return list(found.values())
+
+
+class _Finder:
+    """Lists the files of one source after the other."""
+
+    def __init__(self, warn: Callable[[str], None], out: Path | None, *, insist: bool) -> None:
+        self._warn = warn
+        self._out = out
+        self._insist = insist
+
+    def files(self, source: str) -> list[SourceFile]:
+        """The files that a source names.
+
+        Raises:
+            SourceError: As `find_files` says.
+        """
+        path = Path(source)
+        walk = Walk(self._out)
+        try:
+            if path.is_dir():
+                return self._texts(source, walk.folder(path), walk)
+            if path.exists() or not glob.has_magic(source):
+                return [self._single(path)]
+            return self._texts(source, walk.matches(source), walk)
+        except OSError as error:
+            raise SourceError(f"{error.filename or source}: {_why(error)}") from error
+
+    def _single(self, path: Path) -> SourceFile:
+        if not path.exists():
+            raise SourceError(f"{path}: no such file or folder")
+        if not path.is_file():
+            raise SourceError(f"{path}: not a regular file", hint="save the text to a file first")
+        file, name = self._look(path, picked=True)
+        if file.size == 0:
+            raise SourceError(f"{path}: the file is empty")
+        if name:
+            raise NotTextError(
+                f"{path}: the file is {said_of(name)}, and only plain UTF-8 text is read",
+                hint=remedy(name, str(path)),
+            )
+        return file
+
+    def _texts(self, source: str, paths: Iterable[Path], walk: Walk) -> list[SourceFile]:
+        texts: list[SourceFile] = []
+        passed_over: list[str] = []
+        refused: dict[str, str] = {}
+        matched = False
+        for path in paths:
+            matched = True
+            if not path.is_file():
+                continue
+            file, name = self._look(path, picked=False)
+            if file.size and not name:
+                texts.append(file)
+            elif file.size and name != BINARY and not self._insist:
+                refused[str(path)] = name
+            else:
+                passed_over.append(str(path))
+        if walk.runs:
+            names = _few(walk.runs)
+            self._warn(f"{source}: what runs of bpefleet wrote was passed over: {names}")
+        elif not matched and not Path(source).is_dir():
+            raise SourceError(
+                f"{source}: no file matches", hint="check the glob; quote it in a shell"
+            )
+        if refused:
+            raise _refusal(source, refused)
+        if passed_over:
+            count, names = _files(len(passed_over)), _few(passed_over)
+            self._warn(f"{source}: {count} passed over (empty or binary): {names}")
+        if not texts:
+            raise SourceError(f"{source}: no text file in it")
+        return texts
+
+    def _look(self, path: Path, *, picked: bool) -> tuple[SourceFile, str]:
+        """A file as it is now, and its format, if it is no text."""
+        with opened(str(path)) as descriptor:
+            facts = os.fstat(descriptor)
+            name = format_of(descriptor, str(path), picked=picked, insist=self._insist)
+        return SourceFile(_absolute(path), facts.st_size, facts.st_mtime_ns), name
+
+
+def _absolute(path: Path) -> str:
+    name = str(path.resolve())
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise SourceError(
+            f"{name!r}: the name is not UTF-8, and jobs carry names as text", hint="rename the file"
+        ) from None
+    return name
+
+
+def _refusal(source: str, refused: dict[str, str]) -> NotTextError:
+    """The error for files that hold text, most likely, in formats that are not read."""
+    each = _few(f"{path} is {said_of(name)}" for path, name in refused.items())
+    return NotTextError(
+        f"{source}: {_files(len(refused))} found that hold no plain UTF-8 text: {each}",
+        hint="convert them, or name the text alone with a glob such as 'FOLDER/**/*.txt'; with "
+        "--format text what cannot be text is passed over, and JSON Lines counted as it stands",
+    )
+
+
+def _why(error: OSError) -> str:
+    """What the system says, in this module's words where it has some."""
+    return (error.strerror or str(error) or type(error).__name__).replace("Not a reg", "not a reg")
+
+
+def _few(names: Iterable[object]) -> str:
+    shown = [str(name) for name in names]
+    return ", ".join(shown[:_NAMED]) + (", …" if len(shown) > _NAMED else "")
+
+
+def _files(count: int) -> str:
+    return "1 file was" if count == 1 else f"{count} files were"

@@ -1,0 +1,98 @@
+"""Which files a folder or a glob holds, but for what is hidden and what runs have written."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from bpefleet.kernel.opening import opened
+from bpefleet.producer.files.lock import was_held
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PLAN: Final = "plan.json"
+"""The file that makes a folder a run's; see `directory`."""
+_OURS: Final = re.compile(rb'\{"version":\d+,"run":"')
+_ENOUGH: Final = 64
+
+
+class Walk:
+    """Lists files, and passes over run directories: a tokenizer's files are no corpus.
+
+    Attributes:
+        runs: The run directories that were passed over.
+    """
+
+    def __init__(self, out: Path | None) -> None:
+        """Begin.
+
+        Args:
+            out: The directory of the run that is about to be, which may hold no plan yet.
+        """
+        self.runs: list[Path] = []
+        self._out = os.path.realpath(out) if out is not None else None
+        self._known: dict[Path, bool] = {}
+
+    def folder(self, top: Path) -> Iterator[Path]:
+        """The files below a folder, sorted, but those that are hidden: named with a dot before.
+
+        Raises:
+            OSError: A folder cannot be listed.
+        """
+
+        def failed(error: OSError) -> None:
+            raise error
+
+        for parent, folders, names in os.walk(top, onerror=failed):
+            if self._is_run(Path(parent)):
+                folders.clear()
+                continue
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            yield from (Path(parent, name) for name in sorted(names) if not name.startswith("."))
+
+    def matches(self, pattern: str) -> Iterator[Path]:
+        """The files that a glob matches, sorted."""
+        top = _fixed(Path(pattern))
+        inside: dict[str, bool] = {}
+        # Path.glob knows no absolute patterns.
+        for match in sorted(glob.glob(pattern, recursive=True)):  # noqa: PTH207
+            folder = os.path.dirname(match)  # noqa: PTH120  a Path for each file takes its time
+            if folder not in inside:
+                inside[folder] = self._is_inside_run(Path(folder), top)
+            if not inside[folder]:
+                yield Path(match)
+
+    def _is_inside_run(self, folder: Path, top: Path) -> bool:
+        """Whether a folder is a run's or lies in one, below `top`: what is above was named."""
+        above = [folder, *folder.parents]
+        return any(map(self._is_run, above[: above.index(top) + 1] if top in above else above[:1]))
+
+    def _is_run(self, folder: Path) -> bool:
+        if self._out is not None and os.path.realpath(folder) == self._out:
+            return True
+        if folder not in self._known:
+            # A run that is still being planned has its lock already.
+            self._known[folder] = holds_plan(folder) or was_held(folder)
+            if self._known[folder]:
+                self.runs.append(folder)
+        return self._known[folder]
+
+
+def holds_plan(folder: Path) -> bool:
+    """Whether a folder holds the plan of a run, by its first bytes."""
+    try:
+        with opened(str(folder / PLAN)) as descriptor:
+            return _OURS.match(os.pread(descriptor, _ENOUGH, 0)) is not None
+    except OSError:
+        return False
+
+
+def _fixed(pattern: Path) -> Path:
+    """The folder that a glob names before its first wildcard."""
+    parts = pattern.parts[:-1]
+    wild = next((i for i, part in enumerate(parts) if glob.has_magic(part)), len(parts))
+    return Path(*parts[:wild])

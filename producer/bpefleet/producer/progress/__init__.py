@@ -1,0 +1,1 @@
+"""Progress on stderr: a bar, a widget, or lines of a log."""

@@ -1,0 +1,55 @@
+"""How far a stage of a run is, in words for a bar or a line of a log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bpefleet.shared.process.amounts import of, size
+from bpefleet.shared.wire.status import COUNT, MERGE
+
+if TYPE_CHECKING:
+    from bpefleet.shared.wire.status import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How far a stage is.
+
+    Attributes:
+        stage: Its name.
+        done: What is done of `total`.
+        total: What there is to do; 0 if there is no telling.
+        facts: More of it in words, what matters most first.
+        rate: What is done a second; 0 if unknown.
+        eta: Seconds left; None if there is no telling.
+        run: Of which run; empty where that is not known yet.
+    """
+
+    stage: str
+    done: int = 0
+    total: int = 0
+    facts: tuple[str, ...] = ()
+    rate: float = 0.0
+    eta: float | None = None
+    run: str = ""
+
+    @property
+    def share(self) -> float:
+        """What is done of all, 0 to 1."""
+        return min(1.0, self.done / self.total) if self.total else 0.0
+
+
+def step_of(now: Snapshot) -> Step:
+    """A snapshot as it is shown beside the run."""
+    if now.stage == MERGE:
+        facts = [f"{now.merges_made:,}/{now.merges:,}"]
+        rate = now.merging.rate if now.merging else 0.0
+        facts += [f"{rate:,.0f}/s"] if rate else []
+        return Step(MERGE, now.merges_made, now.merges, tuple(facts), rate, now.eta, now.run)
+    facts = [of(now.bytes_counted, now.bytes)]
+    facts += [f"{size(now.rate)}/s"] if now.rate else []
+    facts += [f"{len(now.failed):,} failed"] if now.failed else []
+    facts += [f"{len(now.running):,} running", f"{now.counted:,}/{now.chunks:,} chunks"]
+    facts += [f"{now.retries:,} retries"] if now.retries else []
+    return Step(COUNT, now.bytes_counted, now.bytes, tuple(facts), now.rate, now.eta, now.run)

@@ -1,0 +1,1 @@
+"""Chunks on their way through Redis: queued, taken, ended, abandoned, forgotten."""

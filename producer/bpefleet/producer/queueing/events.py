@@ -1,0 +1,131 @@
+"""Reads the run's stream of events: which chunk ended how, as its worker tells in RQ's MULTI."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from bpefleet.producer.queueing.repeated_warnings import Few
+from bpefleet.shared.wire.event import Event, read_event
+from bpefleet.shared.wire.keys import events_key, payload_prefix
+from bpefleet.shared.wire.messages import Counted, MessageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from redis.asyncio import Redis
+
+    from bpefleet.producer.planning.plan import Plan
+    from bpefleet.shared.trust.signing import Signer
+
+_MOST: Final = 64
+"""Events to be settled that are taken at once."""
+_MOST_DROPPED: Final = 1024
+"""Entries that are read at once where most of them are only to be dropped."""
+_MANY_BYTES: Final = 1 << 20
+"""Beyond which so many entries are not read again: they are large."""
+_START: Final = b"0-0"
+_SHOWN: Final = 300
+"""Characters of an odd event that people are shown."""
+
+Place = tuple[int, int]
+"""Where in a stream an entry is: ids grow."""
+
+
+class Events:
+    """Reads events until they are dropped; what is not dropped comes again, after `rewind`.
+
+    No position is kept for longer than events are being settled: a Redis that lost its memory, or
+    whose clock went back, begins a stream with ids of any height.
+    """
+
+    def __init__(
+        self, redis: Redis, plan: Plan, signer: Signer, warn: Callable[[str], None]
+    ) -> None:
+        self._redis = redis
+        self._plan = plan
+        self._signer = signer
+        self._key = events_key(plan.run)
+        self._last: bytes = _START
+        self._at_once = _MOST
+        self._odd = Few(warn, "events that are not a worker's were left aside")
+
+    def rewind(self) -> None:
+        """Read from the stream's start again."""
+        self._last = _START
+
+    async def read(self, block_ms: int | None, is_settled: Callable[[Event], bool]) -> list[Event]:
+        """The next events; waits for the first up to `block_ms`, or not at all.
+
+        What is no worker's, and what was settled before, is dropped: all that was read in one go.
+        """
+        # redis-py types its answers for all protocols and decodings at once.
+        entries: Any = await self._redis.xread(
+            {self._key: self._last}, count=self._at_once, block=block_ms
+        )
+        events: list[Event] = []
+        settled: list[Event] = []
+        dropped: list[bytes] = []
+        size = 0
+        for entry, fields in (item for _stream, items in entries for item in items):
+            if len(events) == _MOST:
+                break  # the others come again
+            self._last = entry
+            size += sum(map(len, fields.values())) if fields else 0
+            if (event := self._event(entry, fields)) is None:
+                dropped.append(entry)
+            else:
+                (settled if is_settled(event) else events).append(event)
+        await self._drop(settled, dropped)
+        mostly_dropped = len(settled) + len(dropped) > len(events) and size <= _MANY_BYTES
+        self._at_once = min(_MOST_DROPPED, 4 * self._at_once) if mostly_dropped else _MOST
+        return events
+
+    async def unread(self) -> tuple[Place, Place] | None:
+        """The places of the first entry that was not read and of the newest; None if all were."""
+        async with self._redis.pipeline(transaction=False) as pipeline:
+            pipeline.xrange(self._key, b"(" + self._last, count=1)
+            pipeline.xrevrange(self._key, count=1)
+            found: Any = await pipeline.execute()
+        first, newest = found
+        return (_place(first[0][0]), _place(newest[0][0])) if first and newest else None
+
+    def sum_up(self) -> None:
+        """Say how many events were left aside, if that was not said of each."""
+        self._odd.sum_up()
+
+    async def drop(self, event: Event) -> None:
+        """Remove an event, and before it its payload: it is in the ledger, or settled otherwise."""
+        await self._drop([event])
+
+    async def _drop(self, events: Iterable[Event], entries: Iterable[bytes] = ()) -> None:
+        payloads = {key for event in events if (key := self._payload(event))}
+        ids: list[str | bytes] = [*(event.id for event in events), *entries]
+        if not ids:
+            return
+        async with self._redis.pipeline(transaction=False) as pipeline:
+            if payloads:
+                pipeline.unlink(*payloads)
+            pipeline.xdel(self._key, *ids)
+            await pipeline.execute()
+
+    def _payload(self, event: Event) -> str:
+        """The key of an event's payload; empty if it names none, or one that is not its chunk's.
+
+        Nobody of ours wrote that: the key may be anything, and is left alone.
+        """
+        key = event.body.key if isinstance(event.body, Counted) else ""
+        return key if key.startswith(payload_prefix(self._plan.run, event.chunk)) else ""
+
+    def _event(self, entry: bytes, fields: dict[bytes, bytes]) -> Event | None:
+        """A stream entry as an event; None, and said to people, if it is none."""
+        run, chunks = self._plan.run, len(self._plan.chunks)
+        try:
+            return read_event(self._signer, run, chunks, entry, fields or {})
+        except MessageError as error:
+            self._odd.tell(f"an event that is not a worker's was left aside: {str(error)[:_SHOWN]}")
+            return None
+
+
+def _place(entry: bytes) -> Place:
+    milliseconds, _, number = entry.partition(b"-")
+    return int(milliseconds), int(number)

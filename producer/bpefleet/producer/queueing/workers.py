@@ -1,0 +1,76 @@
+"""Who serves the queue: the workers that Redis lists and that are alive.
+
+RQ's list of workers keeps the names of those that were killed, and anyone may write to it. A worker
+of ours is alive as long as its hash is there: Redis lets it expire `LOST_AFTER` seconds after the
+last sign of life.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from rq.utils import str_to_date
+
+from bpefleet.producer.queueing.batches import answers, answers_async
+from bpefleet.shared.process.text import printable
+from bpefleet.shared.wire.keys import FLEET_WORKER, KEY_FIELD, QUEUE
+
+if TYPE_CHECKING:
+    from redis import Redis
+    from redis.asyncio import Redis as AsyncRedis
+
+_NAMES: Final = f"rq:workers:{QUEUE}"
+_PREFIX: Final = "rq:worker:"
+_FIELDS: Final = [FLEET_WORKER, KEY_FIELD, "hostname", "pid", "last_heartbeat"]
+
+
+@dataclass(slots=True)
+class Seen:
+    """A worker as Redis tells of it; see `status.WorkerView`."""
+
+    name: str
+    host: str
+    pid: int
+    heard: float
+    is_ours: bool
+    key: str
+    chunk: int | None = None
+    doing: str = ""
+    since: float = 0.0
+
+
+def live_workers(connection: Redis) -> int:
+    """How many workers of the fleet serve the queue. Blocking."""
+    names: Any = connection.smembers(_NAMES)
+    found = answers(connection, names, lambda pipeline, key: pipeline.hexists(key, FLEET_WORKER))
+    return sum(one is True for one in found)
+
+
+async def seen_workers(redis: AsyncRedis) -> list[Seen]:
+    """All that serve the queue, by name: the fleet's workers, and strangers."""
+    names: Any = await redis.smembers(_NAMES)
+    keys = sorted(names)
+    found = await answers_async(redis, keys, lambda pipeline, key: pipeline.hmget(key, _FIELDS))
+    return [
+        _seen(key, *fields)
+        for key, fields in zip(keys, found, strict=True)
+        if fields and any(fields)  # else it expired, or is nothing that a worker would write
+    ]
+
+
+def _seen(key: bytes, *fields: bytes | None) -> Seen:
+    """A worker by the fields of its hash, which anyone may have written."""
+    ours, key_id, host, pid, heard = fields
+    try:
+        when = str_to_date(heard or b"").timestamp() if heard else 0.0
+    except ValueError:
+        when = 0.0
+    return Seen(
+        name=printable(key.decode("utf-8", "replace").removeprefix(_PREFIX)),
+        host=printable((host or b"").decode("utf-8", "replace")),
+        pid=int(pid) if pid and pid.isdigit() else 0,
+        heard=when,
+        is_ours=bool(ours),
+        key=printable((key_id or b"").decode("utf-8", "replace")),
+    )

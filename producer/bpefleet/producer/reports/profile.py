@@ -1,0 +1,198 @@
+"""Where a run's time went, from its manifest and its history of attempts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from bpefleet.producer.files.atomic import read_whole
+from bpefleet.producer.observing.chunk_times import (
+    HERE,
+    ChunkTime,
+    StageTime,
+    read_times,
+    stage_seconds,
+    took,
+)
+from bpefleet.producer.reports.slow_chunks import explained
+from bpefleet.producer.store.directory import LARGEST, MOST_OF_ANYTHING
+from bpefleet.shared.errors import OutputError
+from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.wire.messages import Message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bpefleet.producer.observing.chunk_times import Times
+    from bpefleet.producer.store.directory import RunDirectory
+    from bpefleet.producer.store.history import Attempt
+
+_CLOCKS: Final = 0.5
+"""Seconds that the clocks of workers on several machines may differ unnoticed."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerTime(Message):
+    """What a worker counted: chunks, bytes, the seconds it took, the greatest peak memory."""
+
+    name: str
+    chunks: int
+    bytes: int
+    seconds: float
+    peak_rss: int
+
+    @property
+    def rate(self) -> float:
+        """Bytes per second while it counted."""
+        return self.bytes / self.seconds if self.seconds else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Profile(Message):
+    """Where a run's time went.
+
+    Attributes:
+        run: Its id.
+        name: The name of its directory.
+        counts_of: The run whose counts were merged again, in words; empty if this one counted.
+        bytes: Bytes of the corpus.
+        counted: Of them in the session that finished it; before that and of a merged run none.
+        stages: The run's stages in order, of the session that finished it; none before that.
+        counting: The seconds of all counted chunks by stage; `queue` overlaps the others.
+        rate: Median bytes per second of a chunk.
+        busy: Share of the count stage that the workers spent on chunks, all of them together; None
+            if it took several sessions or is not over.
+        workers: Who counted, the most bytes first.
+        chunks: All counted chunks with a known history, the most time lost first.
+        unknown: Counted chunks without stage times: an earlier version counted them.
+    """
+
+    run: str
+    name: str
+    counts_of: str
+    bytes: int
+    counted: int
+    stages: tuple[StageTime, ...]
+    counting: tuple[StageTime, ...]
+    rate: float
+    busy: float | None
+    workers: tuple[WorkerTime, ...]
+    chunks: tuple[ChunkTime, ...]
+    unknown: int
+
+
+def profile(directory: RunDirectory, times: Times | None = None) -> Profile:
+    """Profile a run, finished or not.
+
+    Args:
+        directory: The run.
+        times: Its chunks' times, if they are read already.
+
+    Raises:
+        OutputError: The manifest or the history cannot be read.
+    """
+    times = times or read_times(directory)
+    rates = [time.bytes / time.seconds for time in times.chunks if time.seconds]
+    stages, workers = tuple(_stages(directory)), tuple(_workers(times.ends))
+    return Profile(
+        run=directory.plan.run,
+        name=directory.path.absolute().name,
+        counts_of=directory.counts_of,
+        bytes=directory.plan.total_bytes,
+        counted=_counted(directory),
+        stages=stages,
+        counting=_counting([end for end in times.ends if end.scan_seconds]),
+        rate=median(rates) if rates else 0.0,
+        busy=_busy(stages, workers, times.ends),
+        workers=workers,
+        chunks=tuple(explained(times.chunks)),
+        unknown=len(times.ends) - len(times.chunks),
+    )
+
+
+def read_manifest(directory: RunDirectory) -> dict[str, Any]:
+    """The manifest of a finished run.
+
+    Raises:
+        OutputError: The run is not finished, or the manifest is damaged.
+    """
+    path = directory.path / MANIFEST
+    try:
+        manifest: Any = orjson.loads(read_whole(path, LARGEST))
+    except FileNotFoundError:
+        raise OutputError(
+            f"{directory.path} is not finished",
+            hint=f"finish it first: bpefleet resume {directory.path}",
+        ) from None
+    except OSError as error:
+        raise OutputError(f"{path}: {error.strerror}") from error
+    except orjson.JSONDecodeError as error:
+        raise OutputError(f"{path} is damaged: {error}") from error
+    if not isinstance(manifest, dict) or not manifest.keys() >= {"stages", "totals", "options"}:
+        raise OutputError(f"{path} is damaged: it lacks its stages, totals or options")
+    return manifest
+
+
+def _stages(directory: RunDirectory) -> Iterable[StageTime]:
+    if not directory.complete:
+        return
+    path = directory.path / MANIFEST
+    for name, facts in read_manifest(directory)["stages"].items():
+        try:
+            seconds, peak = float(facts["seconds"]), facts["peak_rss"]
+            if not (0 <= seconds < MOST_OF_ANYTHING and 0 <= peak < MOST_OF_ANYTHING):
+                raise ValueError("a number that nothing has")  # noqa: TRY301
+            yield StageTime(name, seconds, int(peak))
+        except (KeyError, TypeError, ValueError) as error:
+            raise OutputError(f"{path} is damaged: stage {name}: {error!r}") from error
+
+
+def _counted(directory: RunDirectory) -> int:
+    if not directory.complete:
+        return 0
+    count = read_manifest(directory)["stages"].get("count")
+    if not isinstance(count, dict):  # it merged the counts of another run
+        return 0
+    found = count.get("bytes", directory.plan.total_bytes)  # a version before did not note it
+    return found if isinstance(found, int) else 0
+
+
+def _counting(known: Sequence[Attempt]) -> tuple[StageTime, ...]:
+    peak = max((end.peak_rss for end in known), default=0)
+    return tuple(
+        StageTime(name, seconds, peak if name == "scan" else 0)
+        for name, seconds in stage_seconds(known).items()
+    )
+
+
+def _workers(ends: Iterable[Attempt]) -> list[WorkerTime]:
+    by_name: dict[str, list[Attempt]] = {}
+    for end in ends:
+        by_name.setdefault(end.worker or HERE, []).append(end)
+    found = [
+        WorkerTime(
+            name=name,
+            chunks=len(mine),
+            bytes=sum(end.bytes_read for end in mine),
+            seconds=sum(map(took, mine)),
+            peak_rss=max(end.peak_rss for end in mine),
+        )
+        for name, mine in by_name.items()
+    ]
+    return sorted(found, key=lambda worker: (-worker.bytes, worker.name))
+
+
+def _busy(
+    stages: Iterable[StageTime], workers: Sequence[WorkerTime], ends: Sequence[Attempt]
+) -> float | None:
+    count = sum(stage.seconds for stage in stages if stage.name == "count")
+    timed = [end for end in ends if end.started]
+    if not count or not timed:
+        return None
+    span = max(end.ended for end in timed) - min(end.started for end in timed)
+    if span > count + _CLOCKS:
+        return None
+    return sum(worker.seconds for worker in workers) / (count * len(workers))

@@ -1,0 +1,112 @@
+"""Writes a finished run's report: `report.md`, and `report.html`, a page that needs nothing else.
+
+A run writes it only when asked to, or where a dashboard may show it: measuring takes a second or
+two, more than a hundredth of most runs.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from bpefleet.producer.files.atomic import write_atomically
+from bpefleet.producer.observing.chunk_times import read_times
+from bpefleet.producer.observing.posting import post_report
+from bpefleet.producer.observing.snapshot import at_rest
+from bpefleet.producer.planning.sources import find_files
+from bpefleet.producer.reports.comparison import encoder_of, find_encoder
+from bpefleet.producer.reports.content import Facts, content
+from bpefleet.producer.reports.html import page
+from bpefleet.producer.reports.markdown import markdown
+from bpefleet.producer.reports.measure import curve, measure
+from bpefleet.producer.reports.profile import profile, read_manifest
+from bpefleet.producer.reports.sample import sample
+from bpefleet.producer.store.directory import RunDirectory
+from bpefleet.shared.errors import BpefleetError
+from bpefleet.shared.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from bpefleet.producer.reports.measure import Measured
+    from bpefleet.producer.reports.sample import Source
+
+MARKDOWN: Final = "report.md"
+HTML: Final = "report.html"
+SAMPLE: Final = 4_000_000
+"""Bytes of text to measure on, about."""
+
+
+def write_report(
+    path: Path,
+    *,
+    compare: Sequence[str] = (),
+    held_out: Sequence[str] = (),
+    sample_bytes: int | None = None,
+    redis: str | None = None,
+    warn: Callable[[str], None],
+) -> list[Path]:
+    """Write the report of a finished run into its directory, and show it on the run's page.
+
+    Args:
+        path: The directory.
+        compare: Other tokenizers to measure (see `report_compare`); those that cannot be are warned
+            of, and the report says why.
+        held_out: Files, folders or globs to measure on; if empty, the run's own text.
+        sample_bytes: How much of it to encode, about; None for `SAMPLE`.
+        redis: The Redis that a dashboard looks into; None for no page.
+        warn: Told what is passed over.
+
+    Returns:
+        The files written.
+
+    Raises:
+        OutputError: The run is not finished, is damaged, or the report cannot be written.
+        QueueError: The report is written and cannot be shown.
+        SourceError: The text cannot be read or has changed.
+        UsageError: tiktoken does not take the run's pattern.
+    """
+    directory = RunDirectory.open(path)
+    manifest = read_manifest(directory)
+    tokenizer = Tokenizer.load(path)
+    files = find_files(held_out, warn) if held_out else directory.plan.files
+    sources = sample(files, tokenizer.special_tokens, sample_bytes or SAMPLE)
+    compared, failed = _compare(compare, sources, warn)
+    times = read_times(directory)
+    facts = Facts(
+        directory=directory,
+        manifest=manifest,
+        profile=profile(directory, times),
+        ends=times.ends,
+        tokenizer=tokenizer,
+        held_out=bool(held_out),
+        measured=(measure(encoder_of(tokenizer, "this one"), sources), *compared),
+        curve=tuple(curve(tokenizer, sources)),
+        uncompared=tuple(failed),
+    )
+    parts = content(facts)
+    title = f"bpefleet: {path.absolute().name}"
+    texts = {MARKDOWN: markdown(parts), HTML: page(title, parts)}
+    # Names of files may hold lone surrogates.
+    written = {name: text.encode(errors="backslashreplace") for name, text in texts.items()}
+    for name, data in written.items():
+        write_atomically(path / name, data)
+    if redis is not None:
+        post_report(redis, at_rest(directory, time.time()), written[HTML], warn)
+    return [path / name for name in written]
+
+
+def _compare(
+    names: Sequence[str], sources: Sequence[Source], warn: Callable[[str], None]
+) -> tuple[list[Measured], list[tuple[str, str]]]:
+    """What others make of the sample; and those that cannot be asked, with the reason."""
+    measured, failed = [], []
+    for name in names:
+        try:
+            measured.append(measure(find_encoder(name), sources))
+        except BpefleetError as error:
+            failed.append((name, error.message))
+            hint = f"; {error.hint}" if error.hint else ""
+            warn(f"{name} is not compared: {error.message}{hint}")
+    return measured, failed

@@ -1,0 +1,86 @@
+"""Trains another tokenizer on a run's counts: other size, tie rule or limits, no counting."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from bpefleet.producer.fleet.local_trainer import TrainerProcess
+from bpefleet.producer.observing.observer import Watch
+from bpefleet.producer.progress.progress import Progress
+from bpefleet.producer.run.outcome import report
+from bpefleet.producer.run.pipeline import RunResult
+from bpefleet.producer.store.claim import new_run
+from bpefleet.producer.store.directory import RunDirectory
+from bpefleet.producer.store.ledger import Ledger
+from bpefleet.producer.store.stop import Stop
+from bpefleet.producer.training.artifacts import warn_of_unwritten
+from bpefleet.producer.training.versions import versions
+from bpefleet.shared.errors import ChunksFailedError, InterruptedRunError
+from bpefleet.shared.pretokens.patterns import resolve
+from bpefleet.shared.process.usage import Stage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def merge_again(
+    path: Path, out: Path, options: dict[str, Any], *, show: bool = True, quiet: bool = False
+) -> RunResult:
+    """Train on the counts of a run whose chunks are all counted.
+
+    Args:
+        path: The run with the counts; it is not changed.
+        out: The new run's directory.
+        options: Those fields of `Options` that are to be others; None leaves one as it is.
+        show: Whether to show progress and warnings on stderr.
+        quiet: Whether to show the warnings only.
+
+    Raises:
+        ChunksFailedError: Not all chunks are counted, nor accepted as missing.
+        BpefleetError: It cannot be done; the class and the text say why and what to do.
+    """
+    source = RunDirectory.open(path)
+    changes = {name: value for name, value in options.items() if value is not None}
+    chosen = replace(source.plan.options, **changes).checked()
+    start = Stage()
+    try:
+        with Progress(show=show, quiet=quiet) as progress, new_run(out, whole=True) as place:
+            stop = Stop(out, progress.warn)
+            warn_of_unwritten(resolve(chosen.pattern), progress.warn)
+            ledger, missing = _all_counts(source)
+            directory = place.create(replace(source.plan, run=secrets.token_hex(6), options=chosen))
+            with TrainerProcess(out) as trainer:
+                ledger.copy_to(directory.counts)
+                watch = Watch(directory, progress)
+                watch.began(start.at)
+                watch.start_merging(ledger)
+                facts = {
+                    "versions": versions(source.plan.engine),
+                    "stages": {"counts": start.took()},
+                    "missing": missing,
+                    "counts_of": source.counts_of
+                    or f"run {source.plan.run} ({path.absolute().name})",
+                    "taste": True,
+                }
+                manifest = trainer.train(facts, watch, stop)
+                watch.close()
+            report(manifest, progress)
+    except (KeyboardInterrupt, InterruptedRunError):
+        raise InterruptedRunError("stopped", hint="start again") from None
+    return RunResult(out, manifest, start.seconds)
+
+
+def _all_counts(source: RunDirectory) -> tuple[Ledger, list[dict[str, Any]]]:
+    """A run's counts, and what is known to be missing from them."""
+    count = len(source.plan.chunks)
+    # Its process may be at it: nothing there is changed.
+    ledger = Ledger(source.counts, source.plan.digest, chunks=count, tidy=False)
+    missing = source.missing
+    if left := set(range(count)) - ledger.chunks - {one["chunk"] for one in missing}:
+        raise ChunksFailedError(
+            f"{len(left)} of {count} chunks of {source.path} are not counted",
+            hint=f"finish it first: bpefleet resume {source.path}",
+        )
+    return ledger, missing

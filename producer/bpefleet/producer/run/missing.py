@@ -1,0 +1,106 @@
+"""After counting: are all chunks there, and if not, may the run go on without?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from bpefleet.producer.run.outcome import kept
+from bpefleet.producer.store.history import read_attempts
+from bpefleet.shared import errors
+from bpefleet.shared.errors import BpefleetError, ChunksFailedError, InterruptedRunError
+from bpefleet.shared.wire.messages import Failed
+
+if TYPE_CHECKING:
+    from bpefleet.producer.counting.session import Session
+    from bpefleet.producer.store.directory import RunDirectory
+
+_SHOWN: Final = 5
+
+
+def all_counted(this: Session, failed: dict[int, Failed]) -> list[dict[str, Any]]:
+    """Make sure that what is to be merged is all of the corpus, as it was planned.
+
+    Args:
+        this: The session, after counting.
+        failed: The chunks that it gave up.
+
+    Returns:
+        What is missing and may be: chunk, what it is, its bytes, why.
+
+    Raises:
+        InterruptedRunError: A stop was asked for.
+        BpefleetError: Chunks are missing, more than allowed; the class is that of the cause where
+            all have the same.
+        SourceChangedError: A file changed while it was counted.
+    """
+    directory = this.directory
+    left = set(range(len(directory.plan.chunks))) - this.ledger.chunks
+    if this.stop.requested():
+        raise InterruptedRunError("stopped", hint=kept(directory))
+    reasons = _reasons(directory, left, failed)
+    missing: list[dict[str, Any]] = [
+        {
+            "chunk": chunk,
+            "what": directory.plan.describe(chunk),
+            "bytes": directory.plan.chunk_bytes(chunk),
+            "error": reasons[chunk].error,
+        }
+        for chunk in sorted(left)
+    ]
+    share = sum(one["bytes"] for one in missing) / max(1, directory.plan.total_bytes)
+    if share > this.resources.allow_missing:
+        _raise_failed(directory, reasons)
+    # Counts of the old text and of the new would mix.
+    directory.plan.check_files()
+    if missing:
+        this.watch.warn(
+            f"{len(missing)} chunks, {100 * share:.3g} % of the corpus, are missing from the "
+            "counts, as --allow-missing accepts: the tokenizer is not that of the whole corpus; "
+            "the manifest lists them"
+        )
+    return missing
+
+
+def _reasons(
+    directory: RunDirectory, left: set[int], failed: dict[int, Failed]
+) -> dict[int, Failed]:
+    """Why each chunk that is left was not counted."""
+    reasons = {chunk: failed[chunk] for chunk in left & failed.keys()}
+    before = read_attempts(directory.path)
+    for chunk in left - failed.keys():
+        last = before[chunk][-1] if chunk in before else None
+        reasons[chunk] = (
+            Failed(last.kind, last.error) if last else Failed("NotCounted", "not counted yet")
+        )
+    return reasons
+
+
+def _raise_failed(directory: RunDirectory, failed: dict[int, Failed]) -> NoReturn:
+    """Raise the error for chunks that are missing; where all have one known cause, of its class."""
+    plan = directory.plan
+    lines = [
+        f"chunk {chunk} ({plan.describe(chunk)}): {failure.error.partition(chr(10))[0]}"
+        for chunk, failure in sorted(failed.items())[:_SHOWN]
+    ]
+    if (more := len(failed) - _SHOWN) > 0:
+        lines.append(f"and {more} more: bpefleet failed {directory.path}")
+    kinds = {failure.kind for failure in failed.values()}
+    kind = getattr(errors, kinds.pop(), None) if len(kinds) == 1 else None
+    if not (isinstance(kind, type) and issubclass(kind, BpefleetError)):
+        kind = ChunksFailedError
+    raise kind(
+        f"{len(failed)} of {len(plan.chunks)} chunks failed; the others are counted and kept\n  "
+        + "\n  ".join(lines),
+        hint=_remedy(kind, directory),
+    )
+
+
+def _remedy(kind: type[BpefleetError], directory: RunDirectory) -> str:
+    again = f"bpefleet retry {directory.path}"
+    if kind is errors.InvalidTextError:
+        return f"{again} --errors replace, which counts U+FFFD in place of the bad bytes"
+    if kind is errors.NotTextError:
+        return "convert the file, and start a new run in another directory"
+    if kind is errors.SourceChangedError:
+        return "start a new run in another directory: counts of two texts never mix"
+    return f"mend the cause, then: {again}"

@@ -1,0 +1,298 @@
+"""A run from its sources to its artifacts. Read it as the table of contents.
+
+split → enqueue → (Redis) → count → publish → (Redis) → fold → merge → artifacts
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bpefleet.producer.counting.in_process import count_here
+from bpefleet.producer.counting.session import Session, session
+from bpefleet.producer.files.lock import locked
+from bpefleet.producer.fleet.fleet import Fleet
+from bpefleet.producer.planning.options import least_chunk_size
+from bpefleet.producer.planning.plan import Plan
+from bpefleet.producer.planning.sources import find_files
+from bpefleet.producer.planning.split import demand_few, even_chunk_size, split
+from bpefleet.producer.progress.progress import Progress
+from bpefleet.producer.progress.step import Step
+from bpefleet.producer.run.halt import Halt
+from bpefleet.producer.run.missing import all_counted
+from bpefleet.producer.run.outcome import kept, report
+from bpefleet.producer.store.claim import new_run
+from bpefleet.producer.store.directory import RunDirectory
+from bpefleet.producer.store.stop import Stop
+from bpefleet.producer.training.artifacts import warn_of_unwritten
+from bpefleet.producer.training.trainer import train_tokenizer
+from bpefleet.producer.training.versions import versions
+from bpefleet.shared.corpus.boundaries import boundaries
+from bpefleet.shared.errors import (
+    BpefleetError,
+    InterruptedRunError,
+    OutputError,
+    QueueError,
+)
+from bpefleet.shared.pretokens.patterns import resolve
+from bpefleet.shared.process.usage import Stage
+from bpefleet.shared.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from bpefleet.producer.planning.options import Request, Resources
+    from bpefleet.producer.planning.sources import SourceFile
+    from bpefleet.producer.training.sample_tokens import Picked
+
+_PLAN = Step("plan", facts=("looking at the sources",))
+_REPORT = Step("write", facts=("the report",))
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """A finished run.
+
+    Attributes:
+        directory: Where its files are.
+        manifest: What was trained, on what, how long it took (see `artifacts`).
+        seconds: How long this process was at it.
+        report: The run's report; None if there is none.
+        report_seconds: How long that took.
+    """
+
+    directory: Path
+    manifest: dict[str, Any]
+    seconds: float = 0.0
+    report: Path | None = None
+    report_seconds: float = 0.0
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The trained tokenizer."""
+        return Tokenizer.load(self.directory)
+
+
+def run(request: Request) -> RunResult:
+    """Train a tokenizer: the whole of a new run.
+
+    Raises:
+        BpefleetError: It cannot be done; the class and the text say why and what to do.
+    """
+    options, resources = request.checked().options, request.resources
+    begun = Stage()
+    with _progress(resources) as progress, ExitStack() as stack:
+        with new_run(request.out) as place, _stopping(request.out, progress) as stop:
+            warn_of_unwritten(resolve(options.pattern), progress.warn)
+            progress.show(_PLAN)
+            insist = request.format == "text"
+            files = find_files(request.sources, progress.warn, out=request.out, insist=insist)
+            stop.check()
+            total = sum(file.size for file in files)
+            if resources.chunk_size is not None:
+                demand_few(total, resources.chunk_size)
+            # The server and the workers start while the corpus is being split.
+            fleet = _fleet(stack, resources, files, request.out)
+            cutter = boundaries(resolve(options.pattern), options.special_tokens)
+            size = resources.chunk_size_for(options.pattern)
+            least = least_chunk_size(options.pattern)
+            size = even_chunk_size(total, size, fleet.size if fleet else 1, least=least)
+            chunks = list(stop.checked(split(files, cutter, size, progress.warn)))
+            if fleet is not None:
+                fleet.announce(progress.tell)
+            directory = place.create(Plan.make(options, files, chunks))
+            result = _complete(directory, resources, fleet, progress, stop, begun=begun)
+        result = replace(_report(result, resources, fleet, progress), seconds=begun.seconds)
+        _stay(fleet, resources, progress)
+    return result
+
+
+def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunResult:
+    """Go on with a run that was stopped, or whose chunks failed.
+
+    Args:
+        path: Its directory.
+        resources: Where to do the work.
+        only: If not empty, the chunks to count; the others are left as they are.
+
+    Raises:
+        BpefleetError: It cannot be done; the class and the text say why and what to do.
+    """
+    directory = RunDirectory.open(path)
+    _demand_unfinished(directory)
+    directory.plan.check_files()
+    resources = resources.checked()
+    begun = Stage()
+    with _progress(resources) as progress, ExitStack() as stack:
+        with locked(path), _stopping(path, progress) as stop:
+            _demand_unfinished(directory)  # another process may just have finished it
+            warn_of_unwritten(resolve(directory.plan.options.pattern), progress.warn)
+            fleet = _fleet(stack, resources, directory.plan.files, path)
+            if fleet is not None:
+                fleet.announce(progress.tell)
+            result = _complete(directory, resources, fleet, progress, stop, begun=begun, only=only)
+        result = replace(_report(result, resources, fleet, progress), seconds=begun.seconds)
+        _stay(fleet, resources, progress)
+    return result
+
+
+def _progress(resources: Resources) -> Progress:
+    return Progress(show=resources.progress, quiet=resources.quiet)
+
+
+def _stay(fleet: Fleet | None, resources: Resources, progress: Progress) -> None:
+    """Leave the page as long as somebody may want to look, if that was asked for."""
+    if fleet is not None and fleet.dashboard is not None and resources.dashboard_stay:
+        progress.tell("the run is done; the page stays until Ctrl-C")
+        fleet.dashboard.wait()
+
+
+def _demand_unfinished(directory: RunDirectory) -> None:
+    if directory.complete:
+        raise OutputError(
+            f"{directory.path} is finished", hint="choose another directory for a new run"
+        )
+
+
+def _fleet(
+    stack: ExitStack, resources: Resources, files: Iterable[SourceFile], path: Path
+) -> Fleet | None:
+    if resources.in_process:
+        return None
+    return stack.enter_context(Fleet(resources, files, path))
+
+
+def _complete(
+    directory: RunDirectory,
+    resources: Resources,
+    fleet: Fleet | None,
+    progress: Progress,
+    stop: Stop,
+    *,
+    begun: Stage,
+    only: Collection[int] = (),
+) -> RunResult:
+    try:
+        with session(directory, resources, progress, stop, only) as this:
+            this.watch.began(begun.at)
+            stop.check()
+            if fleet is None:
+                manifest = _in_process(this, begun)
+            else:
+                manifest = _with_fleet(this, fleet, begun)
+    except KeyboardInterrupt:
+        raise InterruptedRunError("stopped", hint=kept(directory)) from None
+    except InterruptedRunError as error:
+        error.hint = error.hint or kept(directory)
+        raise
+    except (OutputError, QueueError) as error:
+        error.hint = "; ".join(filter(None, (error.hint, kept(directory))))
+        raise
+    report(manifest, progress)
+    return RunResult(directory.path, manifest)
+
+
+def _report(
+    result: RunResult, resources: Resources, fleet: Fleet | None, progress: Progress
+) -> RunResult:
+    """Write the run's report, if it is to have one; the run is done whether or not it gets it."""
+    if not resources.reports:
+        return result
+    redis = fleet.url if fleet is not None and fleet.stays else None
+    progress.show(_REPORT)
+    start = Stage()
+    try:
+        from bpefleet.producer.reports.write import write_report  # noqa: PLC0415  slow to import
+
+        written = write_report(result.directory, redis=redis, warn=progress.warn)
+    except KeyboardInterrupt:
+        again = f"write it with: bpefleet report {result.directory}"
+        raise InterruptedRunError("the run is done, and its report is not", hint=again) from None
+    except BpefleetError as error:
+        progress.warn(f"the run is done, and its report failed: {error}")
+        return result
+    return replace(result, report=written[-1], report_seconds=start.seconds)
+
+
+def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
+    this.watch.start_counting(this.ledger)
+    # Only now: RQ, redis and asyncio are slow to import, and meanwhile the workers start.
+    from bpefleet.producer.counting.through_redis import count_there  # noqa: PLC0415
+    from bpefleet.producer.observing.posting import mirror  # noqa: PLC0415
+
+    stages = {"plan": begun.took()}
+    start, before = Stage(), this.ledger.totals.bytes_read
+    with this.stop.on_signals():
+        try:
+            failed = count_there(this, fleet)
+        finally:  # from here on nobody else posts, of an error's end neither
+            if fleet.stays:
+                this.watch.mirror = mirror(fleet.url)
+    missing = all_counted(this, failed)
+    stages["count"] = (
+        start.took()
+        | _counted(this, before)
+        | {
+            "worker_seconds": this.ledger.totals.seconds,
+            "worker_peak_rss": this.ledger.totals.peak_rss,
+        }
+    )
+    this.watch.start_merging(this.ledger)
+    fleet.stop()
+    return fleet.trainer.train(_facts(this, stages, missing), this.watch, this.stop)
+
+
+def _in_process(this: Session, begun: Stage) -> dict[str, Any]:
+    this.watch.start_counting(this.ledger)
+    stages = {"plan": begun.took()}
+    start, before = Stage(), this.ledger.totals.bytes_read
+    with this.stop.on_signals():
+        failed = count_here(this)
+    missing = all_counted(this, failed)
+    stages["count"] = start.took() | _counted(this, before)
+    this.watch.start_merging(this.ledger)
+    start = Stage()
+    counts = this.ledger.folded()
+    this.watch.folded(len(counts))
+    stages["fold"] = start.took()
+    facts = _facts(this, stages, missing)
+
+    def merged(merges: int, tokens: Picked) -> None:
+        this.watch.merged(merges, tokens)
+        this.stop.check()
+
+    return train_tokenizer(
+        this.directory, counts, this.ledger.totals, facts, merged, this.watch.writing
+    )
+
+
+@contextmanager
+def _stopping(path: Path, progress: Progress) -> Iterator[Stop]:
+    """What ends a run early: a signal, a file in its directory, a word of the program it is in."""
+    stop = Stop(path, progress.warn)
+
+    def heed(asked: int) -> None:
+        stop.now = asked > 1
+        stop.request()
+
+    with Halt.current().heeded_by(heed):
+        yield stop
+
+
+def _counted(this: Session, before: int) -> dict[str, int]:
+    """The bytes that this session counted, for the rates that are told of it."""
+    return {"bytes": this.ledger.totals.bytes_read - before}
+
+
+def _facts(this: Session, stages: dict[str, Any], missing: object) -> dict[str, Any]:
+    engine = this.directory.plan.engine
+    return {
+        "versions": versions(engine),
+        "stages": stages,
+        "missing": missing,
+        # For who is shown a summary. It is 10 to 20 ms, much of it tiktoken's import.
+        "taste": this.resources.progress,
+    }

@@ -1,0 +1,166 @@
+"""Taking a directory for a new run: locked before anything is written, so that none harms another.
+
+What fails before it has counted anything gives the name back, and removes what it made, while it
+still holds the lock. The lock goes last: who waits for it sees that it is gone, and starts anew.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, Final
+
+from bpefleet.producer.files.atomic import TEMPORARY, sync_folder
+from bpefleet.producer.files.lock import LOCK, is_lock, locked
+from bpefleet.producer.store.directory import COUNTS, PLAN, RunDirectory
+from bpefleet.producer.store.stop import CANCEL
+from bpefleet.shared.errors import InterruptedRunError, OutputError
+from bpefleet.shared.tokenizer import MANIFEST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from bpefleet.producer.planning.plan import Plan
+
+_LEFT_BY_A_CRASH: Final = {COUNTS, PLAN + TEMPORARY, LOCK, CANCEL, CANCEL + TEMPORARY}
+"""What there may be in a directory before its plan is written."""
+
+_TRIES: Final = 100
+"""Runs of the same name that end and remove it just as this one wants to lock it."""
+
+
+class Place:
+    """A directory that this process holds for a new run.
+
+    Attributes:
+        path: The directory.
+        run: The run in it, once it is written there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.run: RunDirectory | None = None
+
+    def create(self, plan: Plan) -> RunDirectory:
+        """Write the run.
+
+        Raises:
+            OutputError: It cannot be written.
+        """
+        self.run = RunDirectory.create(self.path, plan)
+        return self.run
+
+
+@contextmanager
+def new_run(path: Path, *, whole: bool = False) -> Iterator[Place]:
+    """Hold a directory for a new run. After an error it is free again, unless the run can go on.
+
+    Args:
+        path: The directory; made if need be.
+        whole: Whether it is free after any error: nothing in it is worth keeping.
+
+    Raises:
+        OutputError: It cannot be made, is in use, or is there and not empty.
+    """
+    check_free(path)
+    with ExitStack() as stack:
+        made = _make_and_lock(path, stack)
+        check_free(path)  # another process may have come between
+        if path not in made:
+            with suppress(OSError):  # a file system without modes
+                path.chmod(0o700)
+        place = Place(path)
+        try:
+            yield place
+        except BaseException as error:
+            if isinstance(error, InterruptedRunError):
+                error.hint = error.hint or "nothing was counted yet; start again"
+            if whole or place.run is None or not place.run.touched:
+                _remove(path, made)
+            raise
+
+
+def check_free(path: Path) -> None:
+    """Check that a new run may be written to `path`.
+
+    Raises:
+        OutputError: Something is there already.
+    """
+    try:
+        if path.is_dir() and not _begun(path):
+            return
+    except OSError as error:
+        raise OutputError(f"{path}: {error.strerror}") from error
+    if os.path.lexists(path / PLAN):
+        done = (path / MANIFEST).exists()
+        raise OutputError(
+            f"{path} holds a {'finished' if done else 'started'} run",
+            hint="choose another directory" if done else f"go on with it: bpefleet resume {path}",
+        )
+    if os.path.lexists(path):
+        raise OutputError(f"{path} exists already", hint="choose another directory")
+
+
+def _begun(path: Path) -> bool:
+    """Whether a directory holds more than what a crash before its plan was written leaves."""
+    found = {each.name: each for each in path.iterdir()}
+    if found.keys() - _LEFT_BY_A_CRASH or (LOCK in found and not is_lock(path / LOCK)):
+        return True
+    if COUNTS not in found:
+        return False
+    counts = path / COUNTS
+    return not stat.S_ISDIR(counts.lstat().st_mode) or any(counts.iterdir())
+
+
+def _make_and_lock(path: Path, stack: ExitStack) -> list[Path]:
+    for _ in range(_TRIES):
+        made = _make(path)
+        try:
+            stack.enter_context(locked(path))
+        except OutputError:
+            if path.is_dir():
+                raise
+        else:
+            return made
+    raise OutputError(f"{path} is removed again and again by another process")
+
+
+def _make(path: Path) -> list[Path]:
+    """Make a directory and those above it; those that were made, the lowest first."""
+    made: list[Path] = []
+    try:
+        above = [each for each in path.parents if not each.exists()]
+        for each in [*reversed(above), path]:
+            with suppress(FileExistsError):
+                each.mkdir(mode=0o700 if each == path else 0o777)
+                made.insert(0, each)
+                sync_folder(each.parent)
+    except OSError as error:
+        _remove_empty(made)
+        raise OutputError(f"{path} cannot be made: {error.strerror}") from error
+    return made
+
+
+def _remove(path: Path, made: list[Path]) -> None:
+    """Empty a directory that this process holds, and remove what it made of it and above it."""
+    # The plan late: with it, what a crash leaves of the rest is a run that can go on.
+    for each in sorted(path.iterdir(), key=lambda each: each.name == PLAN):
+        if each.name == LOCK:
+            continue
+        if each.is_dir() and not each.is_symlink():
+            shutil.rmtree(each, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                each.unlink()
+    with suppress(OSError):
+        (path / LOCK).unlink()
+    _remove_empty(made)
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    with suppress(OSError):  # another run may be in it by now
+        for each in folders:
+            each.rmdir()

@@ -1,0 +1,310 @@
+"""The history of attempts: who counted which chunk when, and how it ended.
+
+`DIR/attempts.jsonl` holds one line of JSON for each attempt that ended, in the order in which the
+producer learned of it. It is for people; what counts as folded is the ledger's to say. RQ forgets
+attempts: it keeps the last one, for a while.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections import Counter
+from contextlib import contextmanager, suppress
+from dataclasses import MISSING, dataclass, fields
+from threading import Lock
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
+
+import orjson
+
+from bpefleet.producer.files.atomic import open_regular, reading, sync_folder
+from bpefleet.shared.errors import OutputError
+from bpefleet.shared.wire.messages import Counted, Failed, Message, MessageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ATTEMPTS: Final = "attempts.jsonl"
+COUNTED: Final = "counted"
+FAILED: Final = "failed"
+_OF_COUNTED: Final = (
+    "bytes_read",
+    "unique",
+    "queued_seconds",
+    "read_seconds",
+    "scan_seconds",
+    "encode_seconds",
+    "publish_seconds",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt(Message):
+    """An attempt at a chunk that ended.
+
+    Attributes:
+        chunk: Index of the chunk in the plan.
+        outcome: `counted` or `failed`.
+        event: Id of the event that told of it; empty if there was none.
+        attempt: What tells attempts at the chunk apart (see `jobs.FleetJob.attempt`); empty if
+            unknown, as in histories of earlier versions.
+        worker: The worker's name, which begins with its host's.
+        started: Unix seconds by the worker's clock; 0 if unknown.
+        ended: Likewise.
+        peak_rss: Bytes of peak resident memory of the work-horse; 0 if unknown.
+        bytes_read: Bytes of text counted.
+        kind: Of a failure: the error's class, or what it is called here.
+        error: What happened.
+        traceback: Its last lines.
+        log: The last lines that the attempt logged, if it failed.
+        final: Whether the chunk was given up with it, as far as that session went.
+        unique: Distinct pre-tokens of the chunk.
+        queued_seconds: Of a chunk that was counted: from its queueing to its start; like the
+            following 0 where it is unknown, as in histories of earlier versions.
+        read_seconds: Reading the text.
+        scan_seconds: Splitting and counting it.
+        encode_seconds: Making the payload.
+        publish_seconds: Leaving it in Redis.
+        fold_seconds: Adding it to the ledger, in the producer.
+    """
+
+    chunk: int
+    outcome: str
+    event: str
+    worker: str
+    started: float
+    ended: float
+    peak_rss: int
+    bytes_read: int = 0
+    kind: str = ""
+    error: str = ""
+    traceback: str = ""
+    log: str = ""
+    final: bool = False
+    unique: int = 0
+    queued_seconds: float = 0.0
+    read_seconds: float = 0.0
+    scan_seconds: float = 0.0
+    encode_seconds: float = 0.0
+    publish_seconds: float = 0.0
+    fold_seconds: float = 0.0
+    attempt: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        chunk: int,
+        end: Counted | Failed,
+        *,
+        event: str = "",
+        attempt: str = "",
+        final: bool = False,
+        fold_seconds: float = 0.0,
+    ) -> Self:
+        """The attempt that ended so."""
+        what: dict[str, Any] = (
+            {"outcome": COUNTED, "fold_seconds": fold_seconds}
+            | {name: getattr(end, name) for name in _OF_COUNTED}
+            if isinstance(end, Counted)
+            else {
+                "outcome": FAILED,
+                "kind": end.kind,
+                "error": end.error,
+                "traceback": end.traceback,
+                "log": end.log,
+                "final": final,
+            }
+        )
+        return cls(
+            chunk=chunk,
+            event=event,
+            attempt=attempt,
+            worker=end.worker,
+            started=end.started,
+            ended=end.ended,
+            peak_rss=end.peak_rss,
+            **what,
+        )
+
+
+_NUMBERS: Final = tuple(f.name for f in fields(Attempt) if f.type in ("int", "float"))
+_LARGEST: Final = 1 << 53
+"""Of a number in a history: what is greater is no count and no time, and spoils sums."""
+_LONGEST: Final = 1 << 22
+"""Bytes of a line: an attempt's traceback and log are far shorter."""
+_DEFAULTS: Final = {f.name: f.default for f in fields(Attempt) if f.default is not MISSING}
+
+
+class Journal:
+    """Appends attempts to a run's history. Threads may do so at once.
+
+    Each end of an attempt once: RQ delivers at least once, and what was signed can be played back.
+    An attempt that was given up for lost may still end well, which makes two.
+
+    Attributes:
+        tried: How often each chunk was tried, in all sessions.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        """Open it.
+
+        Raises:
+            OutputError: It cannot be read or written.
+        """
+        self._path = directory / ATTEMPTS
+        self._still = Lock()
+        self._syncing = Lock()
+        with _explained(self._path):
+            self.tried: Counter[int] = Counter()
+            self._known = set()
+            for attempt in _attempts_in(self._path):
+                self.tried[attempt.chunk] += 1
+                self._known.add(_identity(attempt))
+            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
+            self._descriptor = open_regular(self._path, flags)
+            self._end = os.fstat(self._descriptor).st_size
+            if self._end and os.pread(self._descriptor, 1, self._end - 1) != b"\n":
+                self._append(b"\n")  # a crash left half a line
+            sync_folder(directory)
+        self._synced = self._end
+
+    def close(self) -> None:
+        """Close the file; the time of its last change is that of the session's end.
+
+        Raises:
+            OutputError: The disk fails.
+        """
+        try:
+            self.sync()
+            with suppress(OSError):
+                os.utime(self._descriptor)
+        finally:
+            os.close(self._descriptor)
+
+    def add(self, attempt: Attempt) -> None:
+        """Append an attempt, unless it is there already.
+
+        Raises:
+            OutputError: The disk is full or fails; the history is as it was.
+        """
+        with self._still, _explained(self._path):
+            if attempt.attempt and _identity(attempt) in self._known:
+                return
+            self._append(orjson.dumps(attempt) + b"\n")
+            self._known.add(_identity(attempt))
+            self.tried[attempt.chunk] += 1
+
+    def sync(self) -> None:
+        """Force what was added to disk: before that, nothing else that tells of it may go.
+
+        Raises:
+            OutputError: The disk fails.
+        """
+        upto = self._end
+        with self._syncing, _explained(self._path):
+            if self._synced < upto:  # otherwise another thread has just done it
+                upto = self._end
+                os.fdatasync(self._descriptor)
+                self._synced = upto
+
+    def _append(self, data: bytes) -> None:
+        left = memoryview(data)
+        try:
+            while left:  # the system may write less than it is given
+                left = left[os.write(self._descriptor, left) :]
+        except OSError:
+            os.ftruncate(self._descriptor, self._end)
+            raise
+        self._end += len(data)
+
+    def has(self, chunk: int, attempt: str, outcome: str) -> bool:
+        """Whether the end of an attempt is there."""
+        return (chunk, attempt, outcome) in self._known
+
+
+def _identity(attempt: Attempt) -> tuple[int, str, str]:
+    return attempt.chunk, attempt.attempt, attempt.outcome
+
+
+def read_attempts(directory: Path) -> dict[int, list[Attempt]]:
+    """The attempts of a run by chunk, each chunk's in order.
+
+    Raises:
+        OutputError: The history cannot be read.
+    """
+    path = directory / ATTEMPTS
+    found: dict[int, list[Attempt]] = {}
+    with _explained(path):
+        for attempt in _attempts_in(path):
+            found.setdefault(attempt.chunk, []).append(attempt)
+    return found
+
+
+class History:
+    """The attempts of a run that goes, read as they come.
+
+    Attributes:
+        attempts: By chunk, each chunk's in order, as of the last look.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.attempts: dict[int, list[Attempt]] = {}
+        self._path = directory / ATTEMPTS
+        self._read = 0
+
+    def look(self) -> None:
+        """Read what was added since the last look.
+
+        Raises:
+            OutputError: The history cannot be read.
+        """
+        with _explained(self._path), suppress(FileNotFoundError), reading(self._path) as file:
+            file.seek(self._read)
+            for line in _lines(file):
+                if not line.endswith(b"\n"):
+                    return  # it is on its way
+                self._read += len(line)
+                for attempt in _parse(line):
+                    self.attempts.setdefault(attempt.chunk, []).append(attempt)
+
+
+def _attempts_in(path: Path) -> Iterator[Attempt]:
+    """The attempts in a history; none if there is no such file."""
+    with suppress(FileNotFoundError), reading(path) as file:
+        for line in _lines(file):
+            yield from _parse(line)
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    while line := file.readline(_LONGEST):
+        if len(line) == _LONGEST:
+            raise OSError(errno.EINVAL, f"a line of more than {_LONGEST:,} bytes is no attempt")
+        yield line
+
+
+def _parse(line: bytes) -> Iterator[Attempt]:
+    """The attempt that a line tells of; half a line, which a crash leaves, tells of none.
+
+    Lines of earlier versions lack the fields that were added since.
+    """
+    with suppress(orjson.JSONDecodeError, MessageError):
+        data = orjson.loads(line)
+        attempt = Attempt.from_json(_DEFAULTS | data if isinstance(data, dict) else data)
+        if all(_bounded(getattr(attempt, name)) for name in _NUMBERS):
+            yield attempt
+
+
+def _bounded(number: float) -> bool:
+    return 0 <= number < _LARGEST
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        hint = "make room or check the permissions"
+        if error.errno == errno.EINVAL:  # no regular file, or no history
+            hint = "move it away: it is for people, and the run goes on without"
+        raise OutputError(f"{path}: {error.strerror}", hint=hint) from error

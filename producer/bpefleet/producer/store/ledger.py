@@ -1,0 +1,236 @@
+"""The ledger of folded chunks: each counted exactly once, whatever dies when.
+
+    counts/part-<chunk>.counts   the payload of one chunk; that the file exists means *folded*
+    counts/folded.counts         many chunks' counts in one, and which chunks these are
+
+A file is one line of JSON, then a payload. Parts are folded into `folded.counts` as they pile up:
+the new file names the chunks in it and replaces the old one in a single rename; only then are the
+parts removed. A crash between the two leaves parts whose chunks `folded.counts` has already:
+opening removes them unread. So no instant loses a chunk or counts one twice.
+
+No counts are kept in memory: a payload is in hash order, and to fold some is to merge sorted files.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from bpefleet.kernel import Counts, FoldedCounts, KernelError, PayloadError
+from bpefleet.producer.files.atomic import remove_all, remove_temporary, write_atomically
+from bpefleet.producer.store.ledger_format import (
+    FOLDED,
+    DamagedError,
+    Totals,
+    chunk_of,
+    damaged,
+    explained,
+    files_in,
+    payload_in,
+    said_by,
+)
+from bpefleet.producer.store.unique_estimate import Distinct
+from bpefleet.shared.errors import OutputError
+from bpefleet.shared.wire.keys import LARGEST_PAYLOAD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from bpefleet.kernel import PayloadInfo
+    from bpefleet.shared.wire.messages import Counted
+
+COMPACT_AT: Final = 64
+"""Files that are folded into one."""
+_MOST: Final = 1 << 50
+"""Bytes, or seconds, that no chunk and no process has."""
+_UNTRUE: Final = "its totals cannot be true"
+
+
+class Ledger:
+    """The folded chunks of a run.
+
+    Threads may add different chunks at once.
+
+    Attributes:
+        chunks: Indexes of the folded chunks.
+        totals: Their sums.
+        still: Held while these change, for a moment each time.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        digest: str,
+        *,
+        chunks: int | None = None,
+        mend: Callable[[str], None] | None = None,
+        tidy: bool = True,
+    ) -> None:
+        """Open the ledger in `folder`.
+
+        Args:
+            folder: Where it is.
+            digest: What its counts must depend on, hex (see `patterns.counting_digest`).
+            chunks: How many the run has, if known: a file of any other does not belong to it.
+            mend: If given, every file is read to its end, a damaged one is set aside, so that its
+                chunks are counted again, and `mend` is told; otherwise `folded` finds the damage.
+            tidy: Whether to remove what a crash left; not where another process may write.
+
+        Raises:
+            OutputError: A file cannot be read, or says nothing that makes sense.
+        """
+        self.chunks: set[int] = set()
+        self.totals = Totals()
+        self.still = Lock()
+        self._compacting = Lock()
+        self._distinct = Distinct()
+        self._folder = folder
+        self._digest = bytes.fromhex(digest)
+        self._files: list[Path] = []
+        with explained(folder):
+            known = files_in(folder)
+            if tidy:
+                remove_temporary(folder)
+            for path in known:
+                if path.name == FOLDED or chunk_of(path) not in self.chunks:
+                    self._open(path, chunks, mend)
+                elif tidy:
+                    path.unlink()
+
+    @property
+    def unique(self) -> int:
+        """About how many different pre-tokens the chunks hold that this process saw counted."""
+        return self._distinct.estimate
+
+    def add(self, chunk: int, counted: Counted, payload: bytes) -> bool:
+        """Fold one chunk. False if it was folded before.
+
+        Raises:
+            PayloadError: The payload is damaged, not of this run, not what `counted` says, or holds
+                more than a chunk of so many bytes can; nothing was changed.
+            OutputError: The disk is full or fails. The chunk is folded if it is in `chunks`, that
+                is, if it was the files' putting together that failed; otherwise nothing was
+                changed.
+        """
+        if chunk in self.chunks:
+            return False
+        _demand_plausible(counted)
+        info = Counts.check_payload(
+            payload,
+            self._digest,
+            max_bytes=LARGEST_PAYLOAD,
+            max_entries=counted.bytes_read,
+            max_text=counted.text_bytes,
+        )
+        _demand_fit(counted, info)
+        part = self._folder / f"part-{chunk:08}.counts"
+        try:
+            write_atomically(part, orjson.dumps(counted), b"\n", payload)
+        except OutputError:
+            with suppress(OSError):  # it may have its name already
+                part.unlink(missing_ok=True)
+            raise
+        with self.still:
+            self._note(part, {chunk}, counted, info)
+            due = len(self._files) >= COMPACT_AT
+        # One thread at a time, and none that shows or adds has to wait for it.
+        if due and self._compacting.acquire(blocking=False):
+            try:
+                self.compact()
+            finally:
+                self._compacting.release()
+        return True
+
+    def folded(self) -> FoldedCounts:
+        """The counts of all folded chunks together.
+
+        Raises:
+            OutputError: A file cannot be read, is damaged, or belongs to other text or options.
+        """
+        return self._together(self._files)
+
+    def copy_to(self, folder: Path) -> None:
+        """Write all counts into a ledger's folder, as one file."""
+        self._write(folder, self._files, self.chunks, self.totals)
+
+    def compact(self) -> None:
+        """Put all counts into one file and remove the parts; what is added meanwhile stays a part.
+
+        Raises:
+            OutputError: As `folded`, or the disk is full or fails; then the parts are still there.
+        """
+        with self.still:
+            files, chunks, totals = [*self._files], {*self.chunks}, self.totals
+        self._write(self._folder, files, chunks, totals)
+        with self.still:
+            self._files = [self._folder / FOLDED, *self._files[len(files) :]]
+        remove_all([path for path in files if path.name != FOLDED])
+
+    def _write(self, folder: Path, files: list[Path], chunks: set[int], totals: Totals) -> None:
+        facts = {"chunks": sorted(chunks), "totals": totals.to_json()}
+        write_atomically(folder / FOLDED, orjson.dumps(facts), b"\n", self._together(files).payload)
+
+    def _together(self, files: list[Path]) -> FoldedCounts:
+        payloads = []
+        for path in files:
+            with explained(path):
+                payloads.append(payload_in(path))
+        try:
+            return FoldedCounts(payloads, self._digest)
+        except KernelError as error:
+            # Some kinds have nothing to do with any one file.
+            index = vars(error).get("index")
+            if isinstance(error, PayloadError) and index is not None:
+                raise damaged(files[index], error) from error
+            what = f"the counts in {self._folder} cannot be put together: {error}"
+            raise OutputError(what) from error
+
+    def _open(self, path: Path, chunks: int | None, mend: Callable[[str], None] | None) -> None:
+        try:
+            with explained(path):
+                found, totals = said_by(path, chunks)
+                info = Counts.check_payload(payload_in(path), self._digest) if mend else None
+        except DamagedError as error:
+            if mend is None:
+                raise
+            path.replace(path.with_name(f"damaged-{path.name}"))
+            mend(f"{error.message}; it is set aside and its chunks are counted again")
+        else:
+            self._note(path, found, totals, info)
+
+    def _note(
+        self, path: Path, chunks: set[int], totals: Counted | Totals, info: PayloadInfo | None
+    ) -> None:
+        self.chunks |= chunks
+        self.totals = self.totals.plus(totals)
+        self._files.append(path)
+        if info is not None:
+            self._distinct.see(info.least_hashes)
+
+
+def _demand_plausible(counted: Counted) -> None:
+    """Refuse what no count of a chunk can say, before its numbers spoil the sums.
+
+    Raises:
+        PayloadError: Numbers are out of all bounds.
+    """
+    read = counted.bytes_read
+    bounded = 0 <= counted.seconds < _MOST and 0 <= counted.peak_rss < _MOST and 0 <= read < _MOST
+    if not (bounded and all(0 <= n <= read for n in (counted.replaced, counted.unmatched))):
+        raise PayloadError(_UNTRUE)
+
+
+def _demand_fit(counted: Counted, info: PayloadInfo) -> None:
+    """Refuse a payload that is not what was told of it, or counts more than a chunk has.
+
+    Raises:
+        PayloadError: It is so.
+    """
+    fits = (counted.pretokens, counted.unique) == (info.pretokens, info.unique)
+    # No pre-token is empty, so that the sum of all is bounded by the corpus.
+    if not (fits and info.pretokens <= counted.bytes_read):
+        raise PayloadError(_UNTRUE)

@@ -1,0 +1,196 @@
+"""The files of a ledger (see `ledger`): one line of JSON, then a payload."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+import orjson
+
+from bpefleet.kernel import KernelError
+from bpefleet.producer.files.atomic import open_regular
+from bpefleet.shared.errors import OutputError
+from bpefleet.shared.wire.keys import LARGEST_PAYLOAD
+from bpefleet.shared.wire.messages import Counted, Message, MessageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FOLDED: Final = "folded.counts"
+_PARTS: Final = "part-*.counts"
+_LONGEST_HEAD: Final = 1 << 26
+"""Bytes of the first line: the numbers of some eight million chunks."""
+_LARGEST: Final = 1 << 56
+"""Of a sum: no corpus has so many bytes, and a hundred of these still fit 64 bits."""
+_SUMMED: Final = ("bytes_read", "pretokens", "replaced", "unmatched", "seconds", "peak_rss")
+
+
+class DamagedError(OutputError):
+    """A file of the ledger is not what was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals(Message):
+    """Sums over folded chunks.
+
+    Attributes:
+        bytes_read: Bytes of text.
+        pretokens: Pre-tokens counted.
+        replaced: Invalid byte sequences replaced by U+FFFD.
+        unmatched: Bytes that the regex matched nowhere.
+        seconds: Wall time of all counting jobs together.
+        peak_rss: The greatest peak resident memory of a counting job, bytes.
+    """
+
+    bytes_read: int = 0
+    pretokens: int = 0
+    replaced: int = 0
+    unmatched: int = 0
+    seconds: float = 0.0
+    peak_rss: int = 0
+
+    def plus(self, more: Counted | Totals) -> Totals:
+        """These totals and some more."""
+        return Totals(
+            self.bytes_read + more.bytes_read,
+            self.pretokens + more.pretokens,
+            self.replaced + more.replaced,
+            self.unmatched + more.unmatched,
+            self.seconds + more.seconds,
+            max(self.peak_rss, more.peak_rss),
+        )
+
+
+def read_index(folder: Path, count: int | None = None) -> tuple[set[int], Totals]:
+    """Which chunks are folded, and their sums, without reading the counts themselves.
+
+    Args:
+        folder: The ledger's.
+        count: How many chunks the run has, if known.
+
+    Raises:
+        OutputError: A file is damaged.
+    """
+    chunks: set[int] = set()
+    totals = Totals()
+    for path in files_in(folder):
+        # A run that goes may have compacted it just now.
+        if path.name == FOLDED or (chunk_of(path) not in chunks and os.path.lexists(path)):
+            with explained(path):
+                more, sums = said_by(path, count)
+            chunks |= more
+            totals = totals.plus(sums)
+    return chunks, totals
+
+
+def files_in(folder: Path) -> list[Path]:
+    """The ledger's files, `folded.counts` first: it may have what parts tell again.
+
+    None where there is no folder: it may be removed once the run is done.
+
+    Raises:
+        OutputError: The folder is a link, or something else that is no folder.
+    """
+    with explained(folder):
+        if not os.path.lexists(folder):
+            return []
+        if not stat.S_ISDIR(folder.lstat().st_mode):
+            raise DamagedError(f"{folder} is not a folder", hint="put the folder back in its place")
+        parts = sorted(
+            part for part in folder.glob(_PARTS) if part.stem[len("part-") :].isdecimal()
+        )
+        folded = folder / FOLDED
+        return [folded, *parts] if os.path.lexists(folded) else parts
+
+
+def said_by(path: Path, chunks: int | None) -> tuple[set[int], Counted | Totals]:
+    """The chunks in a file of the ledger, and their sums.
+
+    Args:
+        path: The file.
+        chunks: How many the run has, if known.
+    """
+    with _opened(path) as file:
+        facts = orjson.loads(_head(file))
+    said: Counted | Totals
+    if path.name == FOLDED:
+        found, said = _chunks(facts), Totals.from_json(facts["totals"])
+    else:
+        found, said = {chunk_of(path)}, Counted.from_json(facts)
+    if odd := [n for n in found if n < 0 or (chunks is not None and n >= chunks)]:
+        raise ValueError(f"the run has no chunk {odd[0]}")
+    if not all(0 <= getattr(said, name) < _LARGEST for name in _SUMMED):
+        raise ValueError("its numbers are out of all bounds")
+    return found, said
+
+
+def payload_in(path: Path) -> bytes:
+    """The payload in a file of the ledger."""
+    with _opened(path) as file:
+        start = len(_head(file))
+        size = os.fstat(file.fileno()).st_size - start
+    if path.name != FOLDED and size > LARGEST_PAYLOAD:
+        raise ValueError(f"{size:,} bytes are more than the counts of a chunk can be")
+    # Not the buffered file: it would join what it has with the rest, and so copy all.
+    with _opened(path, buffering=0) as raw:
+        raw.seek(start)
+        return raw.read()
+
+
+@contextmanager
+def _opened(path: Path, buffering: int = -1) -> Iterator[BinaryIO]:
+    try:
+        descriptor = open_regular(path)
+    except OSError as error:
+        if error.errno in (errno.EINVAL, errno.EISDIR):  # nothing that was written
+            raise ValueError(error.strerror) from error
+        raise
+    with os.fdopen(descriptor, "rb", buffering) as file:
+        yield file
+
+
+def _head(file: BinaryIO) -> bytes:
+    line = file.readline(_LONGEST_HEAD)
+    if not line.endswith(b"\n"):
+        raise ValueError("its first line has no end")
+    return line
+
+
+def _chunks(facts: dict[str, Any]) -> set[int]:
+    if odd := [chunk for chunk in facts["chunks"] if type(chunk) is not int]:
+        raise ValueError(f"{odd[0]!r} is no chunk")
+    return set(facts["chunks"])
+
+
+def chunk_of(part: Path) -> int:
+    """The chunk of a part, by its name."""
+    return int(part.stem.removeprefix("part-"))
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Say of which file an error in the block tells.
+
+    Raises:
+        OutputError: For `OSError`, and where memory is too small.
+        DamagedError: For what only damaged bytes can cause.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"{path} cannot be read: {error.strerror}") from error
+    except MemoryError:
+        raise OutputError(f"{path} does not fit into memory") from None
+    except (KernelError, MessageError, ValueError, KeyError, TypeError) as error:
+        raise damaged(path, error) from error
+
+
+def damaged(path: Path, error: Exception) -> DamagedError:
+    """The error for a file that is not what was written."""
+    hint = "resume the run: it is counted again"
+    return DamagedError(f"{path} is damaged: {error}", hint=hint)

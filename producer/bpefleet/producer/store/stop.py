@@ -1,0 +1,120 @@
+"""Ctrl-C once: finish what runs, save, and say how to go on. Twice: now.
+
+SIGTERM is taken the same way, and `bpefleet cancel` leaves a file that is as good as the first. The
+file names the hold on the directory that is to end (see `lock`), so that it can come at any time,
+and one that was meant for a process before stops nobody.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from bpefleet.producer.files.atomic import read_whole, write_atomically
+from bpefleet.producer.files.lock import own_hold
+from bpefleet.shared.errors import InterruptedRunError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+    from types import FrameType
+
+CANCEL: Final = "cancel"
+"""The file in a run directory that asks its process to end."""
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_GLANCE_SECONDS: Final = 0.1
+_MOST: Final = 4096
+T = TypeVar("T")
+
+
+def ask_cancel(directory: Path, held: bytes) -> None:
+    """Ask the process with a certain hold on a directory to end.
+
+    Raises:
+        OutputError: It cannot be written.
+    """
+    write_atomically(directory / CANCEL, held)
+
+
+class Stop:
+    """Whether a run is asked to end.
+
+    Attributes:
+        say: Tells the person that a stop has begun.
+        now: Whether someone asked twice.
+    """
+
+    def __init__(self, directory: Path, say: Callable[[str], None]) -> None:
+        """Begin to look, in a directory that this process holds."""
+        self.say = say
+        self.now = False
+        self._file = directory / CANCEL
+        self._hold = own_hold(directory)
+        self._signalled = False
+        self._said = False
+        self._next_glance = 0.0
+
+    def requested(self) -> bool:
+        """Whether someone asked. Looks for the file: not for use on an event loop."""
+        if not self._asked():
+            return False
+        if not self._said:
+            self._said = True
+            self.say("stopping: the running chunks are finished first; Ctrl-C again stops at once")
+        return True
+
+    def check(self) -> None:
+        """End a stage that has nothing to finish first; looks ten times a second at most.
+
+        Raises:
+            InterruptedRunError: Someone asked.
+        """
+        now = time.monotonic()
+        if self._signalled or now >= self._next_glance:
+            self._next_glance = now + _GLANCE_SECONDS
+            if self._asked():
+                raise InterruptedRunError("stopped")
+
+    def checked(self, items: Iterable[T]) -> Iterator[T]:
+        """The items as they come, with a `check` before each."""
+        for item in items:
+            self.check()
+            yield item
+
+    def _asked(self) -> bool:
+        if not self._signalled and self._file.exists():
+            with suppress(OSError):  # a link, or what else is no request
+                self._signalled = read_whole(self._file, _MOST) == self._hold
+                if self._signalled:
+                    self._file.unlink()
+        return self._signalled
+
+    def request(self) -> None:
+        """Ask for the run's end, as the first signal does."""
+        self._signalled = True
+
+    @contextmanager
+    def on_signals(self) -> Iterator[None]:
+        """Within the block, the first signal is a request, and the second interrupts.
+
+        Signals reach the main thread only; in another one this does nothing.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        if self._signalled:
+            self.now = True
+            raise KeyboardInterrupt
+        self._signalled = True

@@ -1,0 +1,1 @@
+"""The trainer: the merge loop in a process of its own, and the artifacts."""

@@ -1,0 +1,140 @@
+"""Training: turns a run's counts into a tokenizer and writes its files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from bpefleet.kernel import CountOverflow, MergeTooLarge, merge
+from bpefleet.producer.planning.options import BYTES
+from bpefleet.producer.training.artifacts import write_artifacts
+from bpefleet.producer.training.sample_tokens import Shown
+from bpefleet.shared.errors import ExhaustedError, TrainerError
+from bpefleet.shared.process.usage import Stage
+from bpefleet.shared.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bpefleet.kernel import FoldedCounts
+    from bpefleet.producer.planning.options import Options
+    from bpefleet.producer.planning.plan import Plan
+    from bpefleet.producer.store.directory import RunDirectory
+    from bpefleet.producer.store.ledger_format import Totals
+    from bpefleet.producer.training.sample_tokens import Picked
+
+    Progress = Callable[[int, Picked], object]
+
+
+_SHOWN: Final = 4096
+"""Bytes of the longest token that the manifest spells."""
+
+
+def train_tokenizer(
+    directory: RunDirectory,
+    counts: FoldedCounts,
+    totals: Totals,
+    facts: dict[str, Any],
+    progress: Progress,
+    writing: Callable[[], object],
+) -> dict[str, Any]:
+    """Merge, and write the artifacts.
+
+    Args:
+        directory: The run.
+        counts: Its pre-tokens' counts; emptied.
+        totals: Their sums.
+        facts: For the manifest: under `versions` what `versions` tells, under `stages` what those
+            before took, by name, under `missing` the chunks that are not in the counts; under
+            `taste` whether to measure the tokenizer on a small sample.
+        progress: Called about ten times a second, and in the end, with the number of merges made
+            so far and examples of their tokens.
+        writing: Called once they are all made, before files are written.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        ExhaustedError: The corpus holds too few merges, and that is not allowed.
+        TrainerError: The counts are more than the kernel can merge.
+        OutputError: The artifacts cannot be written.
+    """
+    options = directory.plan.options
+    unique = len(counts)
+    start = Stage()
+    tokenizer = _merge(counts, options, progress)
+    stages = facts["stages"] | {"merge": start.took()}
+    made = len(tokenizer.merges)
+    if made < options.merges and not options.allow_fewer_merges:
+        raise _exhausted(made, options)
+    writing()
+    facts, sample = dict(facts), None
+    if facts.pop("taste", False):
+        from bpefleet.producer.training.sample_rate import taste  # noqa: PLC0415  nobody else needs it
+
+        sample = taste(tokenizer, directory.plan.files)
+    manifest = facts | _manifest(directory.plan, totals, unique, made) | {"stages": stages}
+    manifest |= {"longest_token": _longest(tokenizer), "sample": sample}
+    return write_artifacts(directory.path, tokenizer, options.roles, options.export, manifest)
+
+
+def _merge(counts: FoldedCounts, options: Options, progress: Progress) -> Tokenizer:
+    tokens = [bytes([byte]) for byte in range(BYTES)]
+    pairs: list[tuple[bytes, bytes]] = []
+    shown = Shown()
+
+    def extend(merges: list[tuple[int, int, int]]) -> None:
+        for left, right, _count in merges:
+            pairs.append((tokens[left], tokens[right]))
+            tokens.append(tokens[left] + tokens[right])
+        shown.see(tokens[len(tokens) - len(merges) :])
+        progress(len(pairs), shown.pick())
+
+    try:
+        merges = merge(
+            counts,
+            options.merges,
+            tie_break=options.tie_break,
+            min_frequency=options.min_frequency,
+            max_token_length=options.max_token_length or None,
+            progress=extend,
+            consume=True,
+        )
+    except (CountOverflow, MergeTooLarge) as error:
+        raise TrainerError(str(error), hint="the counts are kept") from error
+    extend(merges[len(pairs) :])
+    special = {token: len(tokens) + i for i, token in enumerate(options.special_tokens)}
+    return Tokenizer(dict(enumerate(tokens)), pairs, special, options.pattern)
+
+
+def _longest(tokenizer: Tokenizer) -> dict[str, Any]:
+    token = max(tokenizer.ranks, key=len)
+    return {"bytes": len(token), "text": token[:_SHOWN].decode(errors="replace")}
+
+
+def _exhausted(made: int, options: Options) -> ExhaustedError:
+    most = BYTES + made + len(options.special_tokens)
+    above = f" that occur {options.min_frequency} times" if options.min_frequency > 1 else ""
+    remedy = f"use --vocab-size {most} or more text" if made else "it takes more text"
+    return ExhaustedError(
+        f"the corpus holds {made} merges{above}, the vocabulary of {options.vocab_size} has room "
+        f"for {options.merges}",
+        hint=f"{remedy}, or accept it with --allow-fewer-merges",
+    )
+
+
+def _manifest(plan: Plan, totals: Totals, unique: int, made: int) -> dict[str, Any]:
+    return {
+        "run": plan.run,
+        "options": plan.options.to_json(),
+        "sources": [{"path": file.path, "bytes": file.size} for file in plan.files],
+        "totals": {
+            "bytes": totals.bytes_read,
+            "chunks": len(plan.chunks),
+            "pretokens": totals.pretokens,
+            "unique_pretokens": unique,
+            "replaced": totals.replaced,
+            "unmatched_bytes": totals.unmatched,
+            "merges": made,
+            "vocab_size": BYTES + made + len(plan.options.special_tokens),
+        },
+    }

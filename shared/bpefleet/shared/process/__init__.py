@@ -1,0 +1,1 @@
+"""What every program of ours does: command line, logs, its machine, its parent."""

@@ -1,0 +1,1 @@
+"""Connecting to Redis, and saying why one cannot be used."""

@@ -1,0 +1,75 @@
+"""What each part of the fleet must be allowed to do in Redis, tried without doing it."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final
+
+from redis.exceptions import NoPermissionError
+
+from bpefleet.shared.wire import keys
+
+if TYPE_CHECKING:
+    from redis import Redis
+
+_RUN: Final = "check"
+_JOB: Final = f"rq:job:{keys.job_id(_RUN, 0)}"
+_Commands = tuple[tuple[Any, ...], ...]
+
+
+class Role(Enum):
+    """A part of the fleet; `bpefleet acl` prints a user for each."""
+
+    PRODUCER = "bpefleet-producer"
+    WORKER = "bpefleet-worker"
+    DASHBOARD = "bpefleet-dashboard"
+
+
+_NEEDS: Final[dict[Role, _Commands]] = {
+    Role.PRODUCER: (
+        ("HSET", _JOB, "status", "queued"),
+        ("RPUSH", f"rq:queue:{keys.QUEUE}", _JOB),
+        ("XREAD", "STREAMS", keys.events_key(_RUN), "0-0"),
+        ("UNLINK", keys.payload_prefix(_RUN, 0)),
+        ("SET", keys.status_key(_RUN), ""),
+        ("LPOP", keys.control_key(_RUN)),
+        ("SCAN", "0"),
+    ),
+    Role.WORKER: (
+        ("HSET", "rq:worker:check", "pid", "0"),
+        ("LPOP", f"rq:queue:{keys.QUEUE}"),
+        ("SET", keys.payload_prefix(_RUN, 0), ""),
+        ("XADD", keys.events_key(_RUN), "*", "chunk", "0"),
+        ("CLIENT", "SETNAME", "check"),
+        ("PUBLISH", "rq:pubsub:check", ""),
+    ),
+    Role.DASHBOARD: (
+        ("GETRANGE", keys.status_key(_RUN), "0", "0"),
+        ("ZREVRANGE", keys.RUNS, "0", "0"),
+        ("LLEN", f"rq:queue:{keys.QUEUE}"),
+        ("RPUSH", keys.control_key(_RUN), ""),
+    ),
+}
+"""Of each kind of command and key that a role uses, one."""
+
+
+def demand_rights(connection: Redis, role: Role) -> None:
+    """Make sure that the connection's user may do what a role takes.
+
+    The commands are queued in a transaction that is dropped: Redis looks at a user's rights when a
+    command is queued, and carries out none.
+
+    Raises:
+        NoPermissionError: It may not; the text names the command or key.
+    """
+    pool = connection.connection_pool
+    link: Any = pool.get_connection()
+    try:
+        for command in (("MULTI",), *_NEEDS[role]):
+            link.send_command(*command)
+            link.read_response()
+    except NoPermissionError as error:
+        raise NoPermissionError(f"{error} (as a {role.name.lower()} does)") from None
+    finally:
+        link.disconnect()  # drops the transaction
+        pool.release(link)

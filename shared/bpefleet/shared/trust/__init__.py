@@ -1,0 +1,1 @@
+"""The fleet's key, and where workers may read."""

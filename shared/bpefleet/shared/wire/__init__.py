@@ -1,0 +1,1 @@
+"""What crosses between processes: messages, events, requests, snapshots, Redis keys."""

@@ -1,0 +1,308 @@
+"""A run at a glance, as it is told to people: by `bpefleet status`, on the page, to Prometheus.
+
+The producer writes it; who looks on reads it, and never the run's results.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Final
+
+from bpefleet.shared.wire.messages import Message
+
+PLANNED: Final = "planned"
+"""A process is at the run and has not begun to count."""
+
+COUNT: Final = "count"
+MERGE: Final = "merge"
+DONE: Final = "done"
+STOPPED: Final = "stopped"
+
+
+_AT_ONCE: Final = 2.0
+"""Seconds from a run's plan to its first session at the most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running(Message):
+    """A chunk that a worker is at.
+
+    Attributes:
+        chunk: Its index.
+        what: The chunk in words.
+        worker: The worker's name.
+    """
+
+    chunk: int
+    what: str
+    worker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failure(Message):
+    """A chunk that was given up.
+
+    Attributes:
+        chunk: Its index.
+        what: The chunk in words.
+        attempts: How often it was tried, in all sessions.
+        worker: Who tried last.
+        kind: The last error's class.
+        error: The last error.
+    """
+
+    chunk: int
+    what: str
+    attempts: int
+    worker: str
+    kind: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Token(Message):
+    """A token, as people are shown it.
+
+    Attributes:
+        text: What it spells, printable and cut, spaces as `␣`.
+        bytes: How long it is.
+    """
+
+    text: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Examples(Message):
+    """A few tokens that were made.
+
+    Attributes:
+        latest: Those made last, the last one first.
+        longest: The longest ones, the longest first.
+    """
+
+    latest: tuple[Token, ...]
+    longest: tuple[Token, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Merging(Message):
+    """How merging goes.
+
+    Attributes:
+        rate: Merges per second, over the last few seconds.
+        tokens: Examples of the tokens; None before the first merges.
+    """
+
+    rate: float
+    tokens: Examples | None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot(Message):
+    """A run at one instant.
+
+    Attributes:
+        run: Its id.
+        directory: Its directory, on the producer's host.
+        producer: The process that runs it, in words; empty if none does.
+        stage: `planned`, `count`, `merge`, `done`, or `stopped` between two sessions.
+        updated: Unix seconds.
+        chunks: All chunks of the plan.
+        counted: Chunks in the ledger.
+        running: Chunks that a worker is at.
+        queued: Chunks in Redis that no worker has taken.
+        waiting: Chunks that wait for room in the queue, or for their retry.
+        failed: Chunks that were given up.
+        bytes: Bytes of the corpus.
+        bytes_counted: Of them in the ledger.
+        pretokens: Pre-tokens in the ledger.
+        unique: Different pre-tokens so far; while counting, to within some percent.
+        retries: Attempts that were followed by another, in this session.
+        workers: Workers that serve the queue.
+        rate: Bytes counted per second, over the last half minute or less.
+        eta: Seconds until the stage ends at its rate: until all is counted, or until all merges are
+            made. None if there is no telling, and in other stages.
+        merges: Merges to be made.
+        merges_made: Merges made.
+        holding: Whether the run waits for failed chunks to be retried.
+        planned: Unix seconds of the run's beginning, as its directory tells.
+        started: Of this session, or of the last one.
+        ended: Of the last session's end, as far as known; None while a process is at the run.
+        session: A name for this session that no other has, which requests to it name; empty if no
+            process is at the run.
+        redis_memory: Bytes that Redis uses; 0 if unknown.
+        unfolded: Ends of attempts that lie in Redis, not yet folded or noted.
+        merging: How merging goes, or went; None before.
+        redis_away: Unix seconds since when Redis does not answer the producer; 0 if it does.
+    """
+
+    run: str
+    directory: str
+    producer: str
+    stage: str
+    updated: float
+    chunks: int
+    counted: int
+    running: tuple[Running, ...]
+    queued: int
+    waiting: int
+    failed: tuple[Failure, ...]
+    bytes: int
+    bytes_counted: int
+    pretokens: int
+    unique: int
+    retries: int
+    workers: int
+    rate: float
+    eta: float | None
+    merges: int
+    merges_made: int
+    holding: bool
+    planned: float
+    started: float
+    ended: float | None
+    redis_memory: int
+    unfolded: int
+    merging: Merging | None
+    session: str = ""
+    redis_away: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """The name of the run's directory, by which people know it."""
+        return PurePath(self.directory).name
+
+    @property
+    def resumed(self) -> bool:
+        """Whether a session before this one, or before the last one, was at the run."""
+        return self.started - self.planned > _AT_ONCE
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerView(Message):
+    """A worker that serves the queue.
+
+    Attributes:
+        name: Its name in RQ.
+        host: Its machine.
+        pid: Its process there.
+        heard: Unix seconds of its last sign of life, by its clock.
+        chunk: The chunk of this run that it is at; None if none.
+        doing: What it does with it: `count`, `encode`, `publish`; `between chunks` if it has just
+            ended one.
+        since: Unix seconds since when, by the producer's clock; 0 if idle.
+        chunks: Chunks of this run that it counted in this session.
+        bytes: Bytes of these.
+        seconds: Seconds that it took.
+        peak_rss: The greatest peak resident memory of its work-horses, bytes.
+    """
+
+    name: str
+    host: str
+    pid: int
+    heard: float
+    chunk: int | None
+    doing: str
+    since: float
+    chunks: int
+    bytes: int
+    seconds: float
+    peak_rss: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sample(Message):
+    """A point of the run's course: Unix seconds, bytes counted, different pre-tokens, memory."""
+
+    time: float
+    bytes: int
+    unique: int
+    redis_memory: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerCourse(Message):
+    """What a worker had counted of the run, bytes, at each of `Detail.times`."""
+
+    worker: str
+    bytes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Timing(Message):
+    """How long a stage of counting a chunk took, over all chunks of the session.
+
+    Attributes:
+        stage: `queue` (waiting for a worker), `read`, `scan`, `encode`, `publish`, `fold`; or
+            `lag`, from the attempt's end to its counts' being in the ledger.
+        count: How many chunks.
+        seconds: All their seconds.
+        buckets: For each of `BOUNDS` how many took at most so long; not cumulative.
+    """
+
+    stage: str
+    count: int
+    seconds: float
+    buckets: tuple[int, ...]
+
+
+BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+"""Seconds: the upper bounds of a timing's buckets; what took longer is in none."""
+
+STATES: Final = {"counted": "c", "running": "r", "queued": "q", "waiting": "w", "failed": "f"}
+"""The letters of `Detail.states`."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailureCount(Message):
+    """How many attempts failed with an error of some kind."""
+
+    kind: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trace(Message):
+    """What is known of the last attempt at a chunk that was given up.
+
+    Attributes:
+        chunk: Its index.
+        traceback: The traceback's last lines.
+        log: The last lines that the attempt logged.
+    """
+
+    chunk: int
+    traceback: str
+    log: str
+
+
+@dataclass(frozen=True, slots=True)
+class Detail(Message):
+    """What a page shows of a run beside its snapshot.
+
+    Attributes:
+        run: Its id.
+        states: For each chunk a letter of `STATES`.
+        series: The course of this session, a few hundred points at most.
+        times: Unix seconds of the points of `courses`.
+        courses: Of the few workers that counted most in this session.
+        workers: Who serves the queue.
+        timings: By stage.
+        lag: How long results waited to be folded, as far as the workers' clocks and the producer's
+            agree.
+        failures: By kind of error, how many attempts failed so in this session.
+        traces: Of the first few failed chunks.
+    """
+
+    run: str
+    states: str
+    series: tuple[Sample, ...]
+    times: tuple[float, ...]
+    courses: tuple[WorkerCourse, ...]
+    workers: tuple[WorkerView, ...]
+    timings: tuple[Timing, ...]
+    lag: Timing
+    failures: tuple[FailureCount, ...]
+    traces: tuple[Trace, ...]

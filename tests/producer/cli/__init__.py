@@ -1,0 +1,1 @@
+"""The commands, by the job they do, and what they print."""

@@ -1,0 +1,141 @@
+"""Events are settled several at once, and nothing comes out differently for that."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+from redis.exceptions import BusyLoadingError
+
+from bpefleet.kernel import Counts
+from bpefleet.producer.counting.fold import _AT_ONCE
+from bpefleet.producer.counting.payloads import Payloads
+from bpefleet.producer.queueing.events import Events
+from bpefleet.producer.store import ledger as ledger_module
+from bpefleet.producer.store.history import read_attempts
+from bpefleet.producer.store.ledger import Ledger
+from bpefleet.shared.wire.messages import Counted, Failed
+from tests.producer.counting.desk import CHUNKS, Desk, aggregating, expected, make_plan, serve
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bpefleet.producer.planning.plan import Plan
+    from bpefleet.shared.wire.event import Event
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    return make_plan(tmp_path)
+
+
+def test_one_slow_payload_holds_up_nothing_else(
+    plan: Plan, tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And no more of them are in memory than are meant to be."""
+    fetch, at_once, most = Payloads.fetch, 0, 0
+    others_folded = asyncio.Event()
+
+    async def slow(self: Payloads, key: str, largest: int) -> bytes | None:
+        nonlocal at_once, most
+        at_once += 1
+        most = max(most, at_once)
+        if key.split(":")[3] == "0":
+            await others_folded.wait()
+        payload = await fetch(self, key, largest)
+        await asyncio.sleep(0.01)
+        at_once -= 1
+        return payload
+
+    monkeypatch.setattr(Payloads, "fetch", slow)
+
+    async def run() -> None:
+        ledger = Ledger(tmp_path, plan.digest)
+        async with aggregating(plan, ledger, redis_url, tmp_path) as (_, task, desk):
+            async with asyncio.timeout(30):
+                jobs = desk.jobs()
+                for _ in range(CHUNKS):
+                    await desk.deliver(await anext(jobs))
+                while len(ledger.chunks) < CHUNKS - 1:  # noqa: ASYNC110  nobody tells
+                    await asyncio.sleep(0.01)
+                assert 0 not in ledger.chunks
+                assert not task.done()
+                others_folded.set()
+                await task
+        assert ledger.folded().items() == expected()
+
+    asyncio.run(run())
+    assert most == _AT_ONCE
+
+
+def test_an_event_that_cannot_be_settled_now_comes_again(
+    plan: Plan, tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Redis hiccups between the ledger and the dropping of the event."""
+    drop, refused = Events.drop, set()
+
+    async def hiccup(self: Events, event: Event) -> None:
+        if event.chunk % 3 == 0 and event.chunk not in refused:
+            refused.add(event.chunk)
+            raise BusyLoadingError("loading")
+        await drop(self, event)
+
+    monkeypatch.setattr(Events, "drop", hiccup)
+    ledger = Ledger(tmp_path, plan.digest)
+    asyncio.run(serve(plan, ledger, redis_url, Desk.deliver, tmp_path))
+    assert len(refused) == CHUNKS / 3
+    assert ledger.folded().items() == expected()
+    attempts = read_attempts(tmp_path)
+    assert {chunk: len(each) for chunk, each in attempts.items()} == dict.fromkeys(range(CHUNKS), 1)
+
+
+def test_the_events_of_a_chunk_are_settled_in_their_order(
+    plan: Plan, tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counts that take long to fetch, then a failure: the chunk is counted, and did not fail."""
+    fetch = Payloads.fetch
+
+    async def slow(self: Payloads, key: str, largest: int) -> bytes | None:
+        await asyncio.sleep(0.05)
+        return await fetch(self, key, largest)
+
+    async def deliver(desk: Desk, chunk: int) -> None:
+        attempt = await desk.attempt(chunk)
+        await desk.deliver(chunk)
+        await desk.announce(chunk, "failed", Failed("SourceError", "late"), attempt)
+
+    monkeypatch.setattr(Payloads, "fetch", slow)
+    ledger = Ledger(tmp_path, plan.digest)
+    aggregator = asyncio.run(serve(plan, ledger, redis_url, deliver, tmp_path))
+    assert aggregator.chunks.failed == {}
+    assert ledger.folded().items() == expected()
+    attempts = read_attempts(tmp_path).values()
+    assert not any(attempt.final for each in attempts for attempt in each)
+    assert {each[0].outcome for each in attempts} == {"counted"}
+
+
+def test_threads_may_add_to_the_ledger_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also while files are folded into one."""
+    monkeypatch.setattr(ledger_module, "COMPACT_AT", 5)
+    digest, many = bytes(32), 60
+    ledger = Ledger(tmp_path, digest.hex())
+
+    def add(chunk: int) -> bool:
+        counts = Counts()
+        counts.add_all({"the": 1, f"word{chunk}": 1})
+        payload = counts.encode(digest)
+        counted = Counted("", "", len(payload), 20, 2, 2, 0, 0, 0.1, 1, "", 0.0, 0.1)
+        return ledger.add(chunk, counted, payload)
+
+    async def together() -> list[bool]:
+        return await asyncio.gather(*(asyncio.to_thread(add, chunk) for chunk in range(many)))
+
+    assert all(asyncio.run(together()))
+    assert ledger.totals.pretokens == 2 * many
+    for each in (ledger, Ledger(tmp_path, digest.hex())):
+        assert each.chunks == set(range(many))
+        words = dict.fromkeys((f"word{chunk}".encode() for chunk in range(many)), 1)
+        assert dict(each.folded().items()) == words | {b"the": many}

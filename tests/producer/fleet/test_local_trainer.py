@@ -1,0 +1,70 @@
+"""The trainer process is asked, listened to, and never waited for in vain."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bpefleet.producer.fleet import local_trainer as merge
+from bpefleet.producer.fleet.local_trainer import TrainerProcess
+from bpefleet.producer.observing.observer import Watch
+from bpefleet.producer.progress.progress import Progress
+from bpefleet.producer.store.directory import RunDirectory
+from bpefleet.producer.store.stop import Stop
+from bpefleet.producer.training.versions import versions
+from bpefleet.shared.errors import InterruptedRunError
+from bpefleet.shared.tokenizer import MANIFEST
+from tests.artifacts import ARTIFACTS, artifacts
+from tests.command import bpefleet
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def run(corpus: Path, tmp_path: Path) -> RunDirectory:
+    """A run that has its counts, and its artifacts under another name."""
+    out = tmp_path / "run"
+    done = bpefleet("train", corpus, "-o", out, "--vocab-size", 400, "--workers", 0)
+    assert done.returncode == 0, done.stderr
+    shutil.copytree(out, tmp_path / "done")
+    for name in (*ARTIFACTS, MANIFEST):
+        (out / name).unlink()
+    return RunDirectory.open(out)
+
+
+_LONG = "import atexit, time; atexit.register(time.sleep, 600)"
+
+
+@pytest.mark.parametrize("patience", [60.0, 0.0], ids=["its own doing", "the system's"])
+def test_a_trainer_that_takes_long_to_end_spoils_no_finished_run(
+    run: RunDirectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patience: float
+) -> None:
+    """As one with a large memory does, even when it is killed."""
+    (tmp_path / "sitecustomize.py").write_text(_LONG)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(merge, "_PATIENCE", patience)
+    facts = {"versions": versions(run.plan.engine), "stages": {}, "missing": []}
+    with Progress(show=False) as progress:
+        with TrainerProcess(run.path) as trainer:
+            manifest = trainer.train(facts, Watch(run, progress), Stop(run.path, print))
+            begun = time.monotonic()
+        assert time.monotonic() - begun < 30
+    assert manifest["totals"]["merges"] == 143
+    assert artifacts(run.path) == artifacts(tmp_path / "done")
+    trainer._process.wait()
+
+
+def test_a_stop_ends_a_trainer_that_says_nothing(run: RunDirectory) -> None:
+    stop = Stop(run.path, print)
+    with Progress(show=False) as progress, TrainerProcess(run.path) as trainer:
+        os.kill(trainer._process.pid, signal.SIGSTOP)
+        stop.request()
+        with pytest.raises(InterruptedRunError):
+            trainer.train({"stages": {}}, Watch(run, progress), stop)
+        assert trainer._process.poll() == -signal.SIGKILL  # nothing writes to the run any more

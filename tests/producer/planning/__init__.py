@@ -1,0 +1,1 @@
+"""What is counted, in which chunks, how: options, sources, formats, cuts, the plan."""

@@ -1,0 +1,93 @@
+"""Which files sources name, and what is said of those that are no text."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bpefleet.producer.planning.sources import find_files
+from bpefleet.shared.errors import SourceError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def names(sources: list[str | Path], said: list[str] | None = None) -> list[str]:
+    warn = (said if said is not None else []).append
+    return [os.path.basename(file.path) for file in find_files(sources, warn)]  # noqa: PTH119
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    (tmp_path / "b.txt").write_text("second")
+    (tmp_path / "a.txt").write_text("first")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "c.txt").write_text("third")
+    (tmp_path / ".hidden").write_text("not read")
+    (tmp_path / "empty").write_text("")
+    (tmp_path / "image.png").write_bytes(b"\x89PNG\0\0")
+    return tmp_path
+
+
+def test_a_folder_is_read_in_order_and_says_what_it_passes_over(corpus: Path) -> None:
+    said: list[str] = []
+    assert names([corpus], said) == ["a.txt", "b.txt", "c.txt"]
+    assert len(said) == 1
+    assert "2 files were passed over" in said[0]
+    assert "image.png" in said[0]
+
+
+def test_globs_and_files_keep_the_order_given_and_count_once(corpus: Path) -> None:
+    said: list[str] = []
+    found = names([corpus / "b.txt", f"{corpus}/*.txt", f"{corpus}/**/c*"], said)
+    assert found == ["b.txt", "a.txt", "c.txt"]
+    assert said == ["1 file was named more than once, read once"]
+
+
+def test_a_file_whose_name_looks_like_a_glob_is_that_file(tmp_path: Path) -> None:
+    (tmp_path / "what[1].txt").write_text("text")
+    assert names([tmp_path / "what[1].txt"]) == ["what[1].txt"]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda _: [], "no source is given"),
+        (lambda p: [p / "missing.txt"], "missing.txt: no such file"),
+        (lambda p: [p / "empty"], "empty: the file is empty"),
+        (lambda p: [f"{p}/*.csv"], "no file matches"),
+        (lambda p: [p / ".hidden" / "x"], "Not a directory|no such file"),
+        (lambda _: ["/dev/null"], "not a regular file"),
+    ],
+)
+def test_what_is_wrong_with_a_source_is_said(corpus: Path, make, message: str) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+    with pytest.raises(SourceError, match=message):
+        names(make(corpus))
+
+
+def test_a_folder_without_text_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "image.png").write_bytes(b"\0")
+    with pytest.raises(SourceError, match="no text file in it"):
+        names([tmp_path])
+
+
+def test_an_unreadable_file_is_said(corpus: Path) -> None:
+    (corpus / "a.txt").chmod(0)
+    user = os.geteuid()
+    try:
+        if user == 0:
+            os.seteuid(65534)  # root may read anything
+        with pytest.raises(SourceError, match=r"a\.txt: Permission denied"):
+            names([corpus / "a.txt"])
+    finally:
+        os.seteuid(user)
+
+
+def test_a_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    name = os.fsencode(tmp_path) + b"/caf\xe9.txt"
+    with open(name, "wb") as file:  # noqa: PTH123  Path takes no bytes
+        file.write(b"text")
+    with pytest.raises(SourceError, match="the name is not UTF-8"):
+        find_files([tmp_path], lambda _: None)

@@ -1,0 +1,201 @@
+"""Any chunking covers the corpus exactly and changes no pre-token."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bpefleet.producer.planning.sources import SourceFile
+from bpefleet.producer.planning.split import MAX_SEGMENTS, demand_few, even_chunk_size, split
+from bpefleet.shared.corpus.boundaries import CUTTABLE, boundaries
+from bpefleet.shared.errors import ExitCode, SourceError, UsageError
+from bpefleet.shared.pretokens.patterns import PATTERNS, resolve
+from tests.naive import pieces, pretokens
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bpefleet.shared.wire.messages import Segment
+
+# Weighted to what rules treat differently, with every kind of neighbour of a space.
+ALPHABET = st.sampled_from(
+    [
+        *"aZ09 \n\r\t'/.,-_",
+        "'s",
+        " the",
+        "1 a",
+        "a b",
+        "ſ",
+        "é",
+        "\u0301",
+        "中",
+        "٣",
+        "\u3000",
+        "🙂",
+    ]
+)
+TEXTS = st.lists(ALPHABET, max_size=60).map("".join)
+SPECIALS = ("<|end|>", "<|end|><|end|>", "a <b")
+
+
+def counted(text: str, pattern: str, specials: tuple[str, ...]) -> Counter[str]:
+    splits = PATTERNS[pattern].splits
+    return Counter(t for piece in pieces(text, specials) for t in pretokens(piece, splits))
+
+
+def source(path: Path, text: bytes) -> SourceFile:
+    path.write_bytes(text)
+    return SourceFile(str(path), len(text), 0)
+
+
+def chunks_of(
+    files: list[SourceFile], pattern: str, size: int, specials: tuple[str, ...] = SPECIALS
+) -> tuple[list[tuple[Segment, ...]], list[str]]:
+    warnings: list[str] = []
+    cutter = boundaries(resolve(pattern), specials)
+    return list(split(files, cutter, size, warnings.append)), warnings
+
+
+@pytest.mark.parametrize("pattern", sorted(CUTTABLE))
+@given(left=TEXTS, right=TEXTS)
+@settings(max_examples=150)
+def test_a_safe_cut_changes_no_pretoken(pattern: str, left: str, right: str) -> None:
+    text = f"{left}b c{right}"
+    data = text.encode()
+    for cut in boundaries(resolve(pattern), SPECIALS).cuts(data, 1, len(data)):
+        parts = counted(data[:cut].decode(), pattern, SPECIALS)
+        parts += counted(data[cut:].decode(), pattern, SPECIALS)
+        assert parts == counted(text, pattern, SPECIALS)
+
+
+@given(
+    texts=st.lists(
+        st.lists(st.sampled_from([*SPECIALS, "a <", "b c", "é", " ", "\n"])).map("".join)
+    ),
+    size=st.integers(1, 40),
+    pattern=st.sampled_from(["gpt2", "o200k", "deepseek-v3"]),
+)
+@settings(max_examples=150)
+def test_chunks_cover_the_corpus_and_keep_its_counts(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], size: int, pattern: str
+) -> None:
+    folder = tmp_path_factory.mktemp("split")
+    files = [source(folder / str(i), text.encode()) for i, text in enumerate(texts) if text]
+    chunks, _ = chunks_of(files, pattern, size)
+    total: Counter[str] = Counter()
+    read: dict[str, str] = {}
+    for segment in (segment for chunk in chunks for segment in chunk):
+        with open(segment.path, "rb") as file:  # noqa: PTH123
+            part = file.read()[segment.start : segment.end].decode()
+        read[segment.path] = read.get(segment.path, "") + part
+        total += counted(part, pattern, SPECIALS)
+    assert list(read.values()) == [text for text in texts if text]
+    assert total == sum((counted(t, pattern, SPECIALS) for t in texts), Counter())
+
+
+def test_small_files_share_a_chunk_and_large_ones_are_cut(tmp_path: Path) -> None:
+    files = [source(tmp_path / f"{i}", b"word " * 10) for i in range(8)]
+    files.append(source(tmp_path / "large", b"word " * 200))
+    chunks, warnings = chunks_of(files, "gpt2", 200)
+    assert [len(chunk) for chunk in chunks[:2]] == [4, 4]
+    large = [segment for chunk in chunks[2:] for segment in chunk]
+    assert len(large) == 5
+    assert (large[0].start, large[-1].end) == (0, 1000)
+    assert warnings == []
+
+
+def test_chunks_are_equal_whatever_the_files(tmp_path: Path) -> None:
+    """So that two workers end together: a hundred and three hundred are twice two hundred."""
+    one = source(tmp_path / "one", b"word " * 2000)
+    three = source(tmp_path / "three", b"word " * 6000)
+    for files in ([one, three], [three, one], [one] * 4):
+        chunks, _ = chunks_of(files, "gpt2", 20_000)
+        sizes = [sum(s.end - s.start for s in chunk) for chunk in chunks]
+        assert len(sizes) == 2
+        assert max(sizes) - min(sizes) <= 10
+
+
+def test_no_file_is_cut_near_its_end(tmp_path: Path) -> None:
+    files = [source(tmp_path / str(i), b"word " * n) for i, n in enumerate((1950, 2000, 2050))]
+    chunks, _ = chunks_of(files, "gpt2", 10_000)
+    assert [[(s.start, s.end) for s in chunk] for chunk in chunks] == [
+        [(0, file.size)] for file in files
+    ]
+
+
+def test_a_document_that_cannot_be_cut_is_one_chunk_with_a_warning(tmp_path: Path) -> None:
+    files = [source(tmp_path / "dna", b"acgt" * 100_000 + b"<|end|>tail")]
+    chunks, warnings = chunks_of(files, "gpt2", 1000)
+    assert [(s.start, s.end) for chunk in chunks for s in chunk] == [
+        (0, 400_000),
+        (400_000, 400_011),
+    ]
+    assert len(warnings) == 1
+    assert "400,000 bytes from byte 0" in warnings[0]
+
+
+def test_an_unknown_regex_is_cut_at_special_tokens_only(tmp_path: Path) -> None:
+    files = [source(tmp_path / "text", b"some words " * 50 + b"<|end|>" + b"more words " * 50)]
+    chunks, _ = chunks_of(files, r"\w+|\s+", 100)
+    assert [(s.start, s.end) for chunk in chunks for s in chunk] == [(0, 550), (550, 1107)]
+
+
+def test_a_stretch_without_a_cut_is_looked_through_quickly(tmp_path: Path) -> None:
+    """A gigabyte in a second or two, as in a file of holes: a slow search takes half a minute."""
+    path = tmp_path / "holes"
+    path.write_bytes(b"some words")
+    os.truncate(path, 1 << 30)
+    file = SourceFile(str(path), 1 << 30, 0)
+    start = time.process_time()
+    chunks, _ = chunks_of([file], "cl100k", 1 << 28, ("<|end|>", "[PAD]"))
+    assert time.process_time() - start < 8
+    assert [(s.start, s.end) for chunk in chunks for s in chunk] == [(0, 1 << 30)]
+
+
+def test_a_fifo_in_a_file_s_place_is_not_waited_for(tmp_path: Path) -> None:
+    file = source(tmp_path / "text", b"word " * 1000)
+    (tmp_path / "text").unlink()
+    os.mkfifo(tmp_path / "text")
+    with pytest.raises(SourceError, match="Not a regular file"):
+        chunks_of([file], "gpt2", 1000)
+
+
+def test_chunks_without_end_are_refused_with_the_size_that_would_do() -> None:
+    with pytest.raises(
+        UsageError, match=r"1,000,000 jobs\nhint: .* make it 10kB or more"
+    ) as caught:
+        demand_few(10**9, 1000)
+    assert caught.value.exit_code == ExitCode.USAGE
+    demand_few(10**9, 10_000)
+    demand_few(10**9, 10**9)
+
+
+def test_very_many_tiny_files_make_jobs_of_bounded_size(tmp_path: Path) -> None:
+    file = source(tmp_path / "tiny", b"x")
+    chunks, _ = chunks_of([file] * (MAX_SEGMENTS + 1), "gpt2", 1 << 20)
+    assert [len(chunk) for chunk in chunks] == [MAX_SEGMENTS, 1]
+
+
+@given(total=st.integers(0, 10**13), size=st.integers(1, 10**10), workers=st.integers(0, 512))
+def test_even_chunks_are_no_larger_and_end_together(total: int, size: int, workers: int) -> None:
+    even = even_chunk_size(total, size, workers)
+    assert 1 <= even <= size
+    if 10**4 < even < size:  # more than there are chunks, or rounding would leave some out
+        assert -(-total // even) % max(workers, 1) == 0
+
+
+@given(
+    total=st.integers(0, 10**13),
+    size=st.integers(1, 10**10),
+    workers=st.integers(0, 10**6),
+    least=st.integers(1, 10**8),
+)
+def test_many_workers_make_no_tiny_chunks(total: int, size: int, workers: int, least: int) -> None:
+    even = even_chunk_size(total, size, workers, least=least)
+    assert min(size, least) <= even <= size

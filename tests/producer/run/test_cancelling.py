@@ -1,0 +1,143 @@
+"""A run in an asyncio program: whoever waits for it may call it off, at every stage."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from typing import TYPE_CHECKING, Any
+
+import orjson
+import pytest
+
+from bpefleet.producer import train, train_async
+from bpefleet.producer.planning.options import Resources
+from bpefleet.producer.run import pipeline as run
+from bpefleet.producer.run.pipeline import resume
+from bpefleet.producer.store.directory import COUNTS
+from bpefleet.shared.tokenizer import MANIFEST
+from tests.eventually import eventually
+from tests.faults.corpora import SLOW, slow_chunks
+from tests.faults.launcher import counted, failed_kinds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.faults.corpora import Task
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Task:
+    return slow_chunks(tmp_path_factory.mktemp("slow"), 12)
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A text that is counted at once and merged for seconds."""
+    drawn = random.Random(5)
+    path = tmp_path_factory.mktemp("words") / "words.txt"
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    path.write_text(" ".join("".join(drawn.choices(letters, k=14)) for _ in range(200_000)))
+    return path
+
+
+def test_train_works_within_a_loop(slow: Task, tmp_path: Path) -> None:
+    async def within() -> None:
+        train(slow.path, out=tmp_path / "run", workers=2, **_options())
+
+    asyncio.run(within())
+    slow.check(tmp_path / "run")
+
+
+def test_a_start_that_fails_in_whatever_way_leaves_nothing(
+    slow: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("no more threads")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(run, "count_here", fail)
+        with pytest.raises(RuntimeError, match="no more threads"):
+            train(slow.path, out=tmp_path / "run", workers=0, **_options())
+    train(slow.path, out=tmp_path / "run", workers=0, **_options())
+    slow.check(tmp_path / "run")
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_cancelling_keeps_what_is_counted(slow: Task, tmp_path: Path, workers: int) -> None:
+    out = tmp_path / "run"
+    notes = _cancelled(slow.path, out, lambda: counted(out) > 1, workers=workers, **_options())
+    assert f"bpefleet resume {out}" in notes
+    assert failed_kinds(out) == set()
+    assert not (out / MANIFEST).exists()
+    resume(out, Resources())
+    slow.check(out)
+
+
+def test_cancelling_twice_ends_at_once(tmp_path: Path) -> None:
+    long = slow_chunks(tmp_path / "long", 1, 1000, long=[45_000, 45_000])
+    out = tmp_path / "run"
+    begun = time.monotonic()
+    _cancelled(long.path, out, (out / COUNTS).exists, workers=2, twice=True, **_options())
+    assert counted(out) == 0
+    assert time.monotonic() - begun < 5
+
+
+def test_cancelling_before_anything_is_counted(slow: Task, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    assert "start again" in _cancelled(slow.path, out, lambda: True, workers=2, **_options())
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_cancelling_while_it_merges(words: Path, tmp_path: Path, workers: int) -> None:
+    out = tmp_path / "run"
+
+    def merging() -> bool:
+        try:
+            status: dict[str, Any] = orjson.loads((out / "status.json").read_bytes())
+        except OSError:
+            return False
+        return bool(status["stage"] == "merge" and status["merges_made"])
+
+    notes = _cancelled(words, out, merging, workers=workers, vocab_size=200_000, pattern="gpt2")
+    assert f"bpefleet resume {out}" in notes
+    assert not (out / MANIFEST).exists()
+    assert (out / COUNTS).exists()
+
+
+def test_a_time_limit_is_one_on_the_run(slow: Task, tmp_path: Path) -> None:
+    async def within() -> None:
+        async with asyncio.timeout(2):
+            await train_async(slow.path, out=tmp_path / "run", workers=1, **_options())
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(within())
+    assert not (tmp_path / "run" / MANIFEST).exists()
+
+
+def _options() -> dict[str, Any]:
+    return {"vocab_size": 1000, "chunk_size": 1000, "pattern": SLOW}
+
+
+def _cancelled(
+    path: Path, out: Path, when: Callable[[], bool], *, twice: bool = False, **options: Any
+) -> str:
+    """Train, and cancel that when a condition holds; the notes on how it ended."""
+
+    async def within() -> list[str]:
+        task = asyncio.create_task(train_async(path, out=out, **options))
+        await asyncio.sleep(0)  # it begins
+        await asyncio.to_thread(eventually, when, 40)
+        task.cancel()
+        if twice:
+            await asyncio.sleep(0)
+            task.cancel()
+        try:
+            await task
+        except asyncio.CancelledError as error:
+            return error.__notes__
+        raise AssertionError("it was not cancelled")
+
+    return "\n".join(asyncio.run(within()))

@@ -1,0 +1,316 @@
+"""The ledger counts each chunk once, and stands any crash."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Event
+from typing import TYPE_CHECKING
+
+import orjson
+import pytest
+
+from bpefleet.kernel import SAMPLE, Counts, KernelPanic, PayloadError
+from bpefleet.producer.files import atomic as files
+from bpefleet.producer.store import ledger as ledger_module
+from bpefleet.producer.store.ledger import Ledger
+from bpefleet.producer.store.ledger_format import FOLDED, Totals, read_index
+from bpefleet.shared.errors import OutputError
+from bpefleet.shared.wire.messages import Counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+DIGEST = hashlib.sha256(b"rule").hexdigest()
+
+
+def payload_of(**words: int) -> bytes:
+    counts = Counts()
+    for word, count in words.items():
+        counts.add(word.encode(), count)
+    return counts.encode(bytes.fromhex(DIGEST))
+
+
+def counted(payload: bytes, read: int = 1000, **words: int) -> Counted:
+    digest, pretokens = hashlib.sha256(payload).hexdigest(), sum(words.values())
+    body = (read, pretokens, len(words), 1, 0, 0.5, 1000, "worker", 0.0, 0.5)
+    return Counted("key", digest, len(payload), *body)
+
+
+def add(ledger: Ledger, chunk: int, **words: int) -> bool:
+    payload = payload_of(**words)
+    return ledger.add(chunk, counted(payload, **words), payload)
+
+
+def test_a_chunk_delivered_twice_counts_once(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path, DIGEST)
+    assert add(ledger, 3, the=2, of=1)
+    assert not add(ledger, 3, the=2, of=1)
+    assert ledger.folded().items() == [(b"of", 1), (b"the", 2)]
+    assert ledger.totals.bytes_read == 1000
+
+
+def test_reopening_finds_what_was_folded(tmp_path: Path) -> None:
+    first = Ledger(tmp_path, DIGEST)
+    for chunk in range(5):
+        add(first, chunk, the=1, word=chunk + 1)
+    again = Ledger(tmp_path, DIGEST)
+    assert again.chunks == first.chunks == set(range(5))
+    assert again.totals == first.totals
+    assert again.folded().items() == first.folded().items() == [(b"the", 5), (b"word", 15)]
+
+
+def test_parts_become_one_file_as_they_pile_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger_module, "COMPACT_AT", 3)
+    ledger = Ledger(tmp_path, DIGEST)
+    for chunk in range(4):
+        add(ledger, chunk, the=1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [FOLDED, "part-00000003.counts"]
+    assert Ledger(tmp_path, DIGEST).folded().items() == [(b"the", 4)]
+
+
+def test_a_crash_between_folding_parts_and_removing_them_counts_nothing_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger(tmp_path, DIGEST)
+    add(ledger, 0, the=1)
+    add(ledger, 1, the=1)
+    monkeypatch.setattr(ledger_module, "remove_all", lambda _paths: None)
+    ledger.compact()
+    assert len(list(tmp_path.glob("part-*"))) == 2
+    again = Ledger(tmp_path, DIGEST)
+    assert again.folded().items() == [(b"the", 2)]
+    assert list(tmp_path.glob("part-*")) == []
+
+
+def test_a_crash_while_writing_leaves_no_trace(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path, DIGEST)
+    add(ledger, 0, the=1)
+    (tmp_path / "part-00000001.counts.tmp").write_bytes(b"half")
+    assert Ledger(tmp_path, DIGEST).chunks == {0}
+    assert [path.name for path in tmp_path.iterdir()] == ["part-00000000.counts"]
+
+
+def test_a_damaged_payload_changes_nothing(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path, DIGEST)
+    payload = payload_of(the=1)
+    bad = payload[:-1] + bytes([payload[-1] ^ 1])
+    with pytest.raises(PayloadError):
+        ledger.add(0, counted(bad), bad)
+    assert (ledger.chunks, ledger.unique, list(tmp_path.iterdir())) == (set(), 0, [])
+
+
+def test_counts_of_other_options_are_refused(tmp_path: Path) -> None:
+    add(Ledger(tmp_path, DIGEST), 0, the=1)
+    with pytest.raises(OutputError, match=r"part-00000000\.counts is damaged"):
+        Ledger(tmp_path, hashlib.sha256(b"another rule").hexdigest()).folded()
+
+
+@pytest.mark.parametrize("harm", ["truncated", "emptied", "altered"])
+def test_a_damaged_file_is_named_or_set_aside(tmp_path: Path, harm: str) -> None:
+    ledger = Ledger(tmp_path, DIGEST)
+    add(ledger, 7, the=1)
+    add(ledger, 8, a=2)
+    part = tmp_path / "part-00000007.counts"
+    data = part.read_bytes()
+    part.write_bytes(
+        {"truncated": data[:-1], "emptied": b"", "altered": data[:-4] + b"\xff\x01\x02\x03"}[harm]
+    )
+    with pytest.raises(OutputError, match=r"part-00000007.*\n?hint: resume"):
+        Ledger(tmp_path, DIGEST).folded()
+    told: list[str] = []
+    mended = Ledger(tmp_path, DIGEST, mend=told.append)
+    assert mended.chunks == {8}
+    assert mended.folded().items() == [(b"a", 2)]
+    assert len(told) == 1
+    assert "part-00000007" in told[0]
+    assert Ledger(tmp_path, DIGEST).chunks == {8}
+
+
+def test_the_index_tells_the_chunks_without_the_counts(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path, DIGEST)
+    add(ledger, 3, the=1)
+    ledger.compact()
+    add(ledger, 5, a=2)
+    assert read_index(tmp_path) == (ledger.chunks, ledger.totals)
+
+
+def test_how_many_differ_is_told_without_folding(tmp_path: Path) -> None:
+    """Exactly where there are few, else to within some percent; also after a restart."""
+    ledger = Ledger(tmp_path, DIGEST)
+    assert ledger.unique == 0
+    add(ledger, 0, the=1, of=1)
+    add(ledger, 1, the=1, a=1)
+    assert ledger.unique == 3
+    for chunk in range(2, 6):
+        words = {f"word{number}": 1 for number in range(4000 * chunk, 4000 * chunk + 6000)}
+        payload = payload_of(**words)
+        ledger.add(chunk, counted(payload, 100_000, **words), payload)
+    exactly = len(ledger.folded())
+    assert exactly == 3 + 18_000
+    # Four standard errors. The hashes are fixed, so this does not change from run to run.
+    assert abs(ledger.unique / exactly - 1) < 4 / (SAMPLE - 2) ** 0.5
+    assert Ledger(tmp_path, DIGEST, mend=print).unique == ledger.unique
+
+
+def test_a_write_that_fails_late_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger(tmp_path, DIGEST)
+    add(ledger, 0, the=1)
+
+    def fail(_folder: Path) -> None:
+        raise OSError(errno.EIO, "the disk fails")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "sync_folder", fail)
+        with pytest.raises(OutputError, match="the disk fails"):
+            add(ledger, 1, the=1)
+    for each in (ledger, Ledger(tmp_path, DIGEST)):
+        assert (each.chunks, each.totals.pretokens) == ({0}, 1)
+    assert add(ledger, 1, the=1)
+    assert ledger.folded().items() == [(b"the", 2)]
+
+
+def test_a_chunk_whose_compaction_fails_is_folded_and_said_to_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger_module, "COMPACT_AT", 2)
+    ledger = Ledger(tmp_path, DIGEST)
+    add(ledger, 0, the=1)
+    (tmp_path / f"{FOLDED}.tmp").mkdir()  # which nothing can be written to
+    with pytest.raises(OutputError, match=FOLDED):
+        add(ledger, 1, the=1)
+    (tmp_path / f"{FOLDED}.tmp").rmdir()
+    for each in (ledger, Ledger(tmp_path, DIGEST)):
+        assert each.chunks == {0, 1}
+        assert each.folded().items() == [(b"the", 2)]
+    add(ledger, 2, the=1)
+    assert [path.name for path in tmp_path.iterdir()] == [FOLDED]
+
+
+def test_an_error_that_is_no_file_s_blames_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def panic(*_: object) -> None:
+        raise KernelPanic("a bug in the kernel: oh")
+
+    ledger = Ledger(tmp_path, DIGEST)
+    add(ledger, 0, the=1)
+    monkeypatch.setattr(ledger_module, "FoldedCounts", panic)
+    with pytest.raises(OutputError, match="cannot be put together: a bug in the kernel") as caught:
+        ledger.folded()
+    assert "part-" not in str(caught.value)
+    assert "damaged" not in str(caught.value)
+
+
+def test_nobody_waits_for_a_compaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go_on = Event(), Event()
+    write = files.write_atomically
+
+    def slow(path: Path, *parts: bytes) -> None:
+        if path.name == FOLDED:
+            begun.set()
+            assert go_on.wait(20)
+        write(path, *parts)
+
+    monkeypatch.setattr(ledger_module, "write_atomically", slow)
+    monkeypatch.setattr(ledger_module, "COMPACT_AT", 3)
+    ledger = Ledger(tmp_path, DIGEST)
+    add(ledger, 0, the=1)
+    add(ledger, 1, the=1)
+    with ThreadPoolExecutor() as pool:
+        third = pool.submit(add, ledger, 2, the=1)
+        assert begun.wait(20)
+        try:
+            assert ledger.still.acquire(timeout=5), "who shows has to wait"
+            ledger.still.release()
+            assert pool.submit(add, ledger, 3, the=1).result(10)
+        finally:
+            go_on.set()
+        assert third.result(20)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [FOLDED, "part-00000003.counts"]
+    for each in (ledger, Ledger(tmp_path, DIGEST)):
+        assert each.chunks == {0, 1, 2, 3}
+        assert each.totals.pretokens == 4
+        assert each.folded().items() == [(b"the", 4)]
+
+
+def test_who_only_looks_changes_nothing(tmp_path: Path) -> None:
+    """Another process may be writing just now."""
+    add(Ledger(tmp_path, DIGEST), 0, the=1)
+    (tmp_path / "part-00000001.counts.tmp").write_bytes(b"half")
+    assert Ledger(tmp_path, DIGEST, tidy=False).chunks == {0}
+    assert (tmp_path / "part-00000001.counts.tmp").exists()
+
+
+def _sparse(path: Path) -> None:
+    path.touch()
+    os.truncate(path, 3 << 30)
+
+
+def _facts(**odd: object) -> Callable[[Path], None]:
+    def write(path: Path) -> None:
+        payload = payload_of(the=1)
+        facts = counted(payload, the=1).to_json() | odd
+        path.write_bytes(orjson.dumps(facts) + b"\n" + payload)
+
+    return write
+
+
+@pytest.mark.parametrize("name", ["part-00000001.counts", FOLDED])
+@pytest.mark.parametrize(
+    "plant",
+    [
+        lambda path: path.symlink_to("/dev/zero"),
+        os.mkfifo,
+        os.mkdir,
+        _sparse,
+        _facts(bytes_read=2**63),
+        _facts(seconds=1e308),
+        _facts(chunks=[2**63], totals=Totals(1, 1).to_json()),
+        _facts(chunks=[9], totals=Totals(1, 1).to_json()),
+    ],
+    ids=["link", "fifo", "folder", "no line end", "huge", "long ago", "far chunk", "next chunk"],
+)
+def test_what_is_no_file_of_the_run_is_named_or_set_aside(
+    tmp_path: Path, name: str, plant: Callable[[Path], None]
+) -> None:
+    ledger = Ledger(tmp_path, DIGEST)
+    add(ledger, 0, the=1)
+    plant(tmp_path / name)
+    for look in (partial(read_index, count=9), partial(Ledger, digest=DIGEST, chunks=9)):
+        with pytest.raises(OutputError, match=f"{name} is damaged"):
+            look(tmp_path)
+    told: list[str] = []
+    assert Ledger(tmp_path, DIGEST, chunks=9, mend=told.append).chunks == {0}
+    assert len(told) == 1
+    assert Ledger(tmp_path, DIGEST).folded().items() == [(b"the", 1)]
+
+
+def test_a_chunk_that_the_run_does_not_have_is_not_folded(tmp_path: Path) -> None:
+    add(Ledger(tmp_path, DIGEST), 9, the=1)
+    with pytest.raises(OutputError, match="has no chunk 9"):
+        Ledger(tmp_path, DIGEST, chunks=9)
+    with pytest.raises(OutputError, match="has no chunk 9"):
+        read_index(tmp_path, 9)
+    assert Ledger(tmp_path, DIGEST, chunks=10).chunks == {9}
+
+
+def test_a_ledger_behind_a_link_is_refused(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    add(Ledger(victim, DIGEST), 0, the=1)
+    (victim / "precious.tmp").touch()
+    before = sorted(path.name for path in victim.iterdir())
+    (tmp_path / "counts").symlink_to(victim)
+    for mend in (None, print):
+        with pytest.raises(OutputError, match="not a folder"):
+            Ledger(tmp_path / "counts", DIGEST, mend=mend)
+    assert sorted(path.name for path in victim.iterdir()) == before
