@@ -83,7 +83,7 @@ def merge(directory: Path, *, out: Path, as_json: bool, quiet: bool, **options: 
 
 @click.command(epilog=EXIT_CODES)
 @click.argument("run", metavar="DIR|RUN")
-@options_.redis_option
+@redis_option(text="The Redis that a run named by its id uses.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 @click.option("--watch", is_flag=True, help="Print it again every second until the run ends.")
 def status(run: str, *, redis: str | None, as_json: bool, watch: bool) -> None:
