@@ -116,9 +116,17 @@ def test_a_run_may_finish_without_what_keeps_failing(tmp_path: Path, corpus: Pat
     assert accepted.returncode == 0, accepted.stderr
     (missing,) = json.loads((out / MANIFEST).read_text())["missing"]
     share = 100 * missing["bytes"] / sum(path.stat().st_size for path in folder.iterdir())
-    assert f"1 chunks, {share:.3g} % of the corpus, are missing from the counts" in accepted.stderr
+    assert f"the counts lack 1 of 2 chunks, {share:.3g} % of the corpus, as" in accepted.stderr
     assert missing["what"].startswith("b.txt")
     assert "not UTF-8" in missing["error"]
+    # It is finished, and nothing leads back: neither `status` nor what it names.
+    shown = bpefleet("status", out).stdout
+    assert "1 failed" in shown
+    assert "go on" not in shown
+    for back in ("retry", "resume"):
+        again = bpefleet(back, out)
+        assert again.returncode == ExitCode.OUTPUT
+        assert again.stderr.endswith("finished\nhint: choose another directory for a new run\n")
 
 
 def test_status_of_a_run_that_goes_is_stopped_and_is_done(long: Path, tmp_path: Path) -> None:

@@ -66,6 +66,19 @@ def test_what_the_readme_makes_keeps_its_secrets_and_its_place(tmp_path: Path) -
     assert [path.name for path in secret if path.stat().st_mode & 0o077] == []
 
 
+def test_the_readme_s_certificates_hold_where_they_are_checked_strictly(tmp_path: Path) -> None:
+    """As Python does from 3.13 on: its own authority must say that it may sign certificates."""
+    if not shutil.which("openssl"):
+        pytest.skip("openssl is not installed")
+    project = Project(tmp_path, TLS)
+    project.prepare(*readme_blocks()[:2])
+    verify = ["openssl", "verify", "-x509_strict", "-CAfile", "ca.crt", "redis.crt"]
+    checked = subprocess.run(
+        verify, capture_output=True, text=True, check=False, cwd=tmp_path / "secrets"
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
 def test_redis_is_healthy(project: Project) -> None:
     if not shutil.which("redis-cli"):
         pytest.skip("redis-cli is not installed")

@@ -8,6 +8,7 @@ import click
 
 from bpefleet.producer.cli import options as options_
 from bpefleet.producer.cli.options import EXIT_CODES
+from bpefleet.shared.process.command import redis_option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.command(epilog=EXIT_CODES)
 @click.argument("run", metavar="DIR|RUN")
-@options_.redis_option
+@redis_option(text="The Redis that a run named by its id uses.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 @click.option("--watch", is_flag=True, help="Print it again every second until the run ends.")
 def status(run: str, *, redis: str | None, as_json: bool, watch: bool) -> None:

@@ -108,7 +108,7 @@ def lines(now: Snapshot, times: str = "") -> Iterable[str]:
         yield f"  failed   {failure.chunk}: {printable(failure.what)}: {printable(first)}"
     if (more := len(now.failed) - _SHOWN) > 0:
         yield f"           and {more} more"
-    if not now.producer and now.counted < now.chunks:
+    if not now.producer and now.counted < now.chunks and now.stage != DONE:
         word = "retry" if now.failed else "resume"
         yield f"  go on    bpefleet {word} {now.directory}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from bpefleet.producer.queueing.repeated_warnings import Few
 from bpefleet.shared.process.text import line
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ class OtherKeys:
 
     def __init__(self, mine: str, warn: Callable[[str], None]) -> None:
         self._mine = mine
-        self._warn = warn
+        self._few = Few(warn, "kinds of workers have another key than the run")
         self._told: set[tuple[str, str]] = set()
 
     def ours(self, seen: Seen) -> bool:
@@ -27,17 +28,28 @@ class OtherKeys:
 
     def look(self, workers: Iterable[Seen]) -> None:
         """Say, once for each machine and key, which workers have another key than the run."""
-        others = Counter(
-            (seen.host, seen.key) for seen in workers if seen.is_ours and seen.key != self._mine
+        others = (each for each in workers if each.is_ours and not self.ours(each))
+        for (host, key), count in Counter((each.host, each.key) for each in others).items():
+            number = "a worker" if count == 1 else f"{count} workers"
+            self._say(f"{number} on {host}", host, key)
+
+    def refused(self, key: str) -> None:
+        """Say, unless it was said, that a worker with such a key refused a chunk of the run's."""
+        if all(told != key for _, told in self._told):
+            self._say("a worker that refused a chunk", "", key)
+
+    def sum_up(self) -> None:
+        """Say how many there were, if that was not said of each."""
+        self._few.sum_up()
+
+    def _say(self, who: str, host: str, key: str) -> None:
+        if (host, key) in self._told:
+            return
+        self._told.add((host, key))
+        self._few.tell(
+            f"{who}: {_has(key)}, and this run {_has(self._mine)}; none of its chunks is counted "
+            "there; give producer and workers the same --key-file"
         )
-        for (host, key), count in others.items():
-            if (host, key) not in self._told:
-                self._told.add((host, key))
-                number = "a worker" if count == 1 else f"{count} workers"
-                self._warn(
-                    f"{number} on {host}: {_has(key)}, and this run {_has(self._mine)}; none "
-                    "of its chunks is counted there; give producer and workers the same --key-file"
-                )
 
 
 def _has(key: str) -> str:

@@ -151,6 +151,7 @@ class Sweep:
     def sum_up(self) -> None:
         """Say how many strangers there were, if that was not said of each."""
         self._odd.sum_up()
+        self._other_keys.sum_up()
 
     def _warn_of_strangers(self) -> None:
         for seen in self.seen:
@@ -170,6 +171,7 @@ class Sweep:
             status, worker, stage, refused = fields
             if status == _FAILED and refused is not None:
                 found.forgotten.append(chunk)
+                self._other_keys.refused(_text(refused))
             elif status is None or status in _ENDED:
                 ended[chunk] = status is not None
             elif status == _STARTED:

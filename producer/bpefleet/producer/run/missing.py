@@ -54,9 +54,9 @@ def all_counted(this: Session, failed: dict[int, Failed]) -> list[dict[str, Any]
     directory.plan.check_files()
     if missing:
         this.watch.warn(
-            f"{len(missing)} chunks, {100 * share:.3g} % of the corpus, are missing from the "
-            "counts, as --allow-missing accepts: the tokenizer is not that of the whole corpus; "
-            "the manifest lists them"
+            f"the counts lack {len(missing):,} of {len(directory.plan.chunks):,} chunks, "
+            f"{100 * share:.3g} % of the corpus, as --allow-missing accepts: the tokenizer is not "
+            "that of the whole corpus; the manifest lists what is missing"
         )
     return missing
 

@@ -40,7 +40,7 @@ def retry(path: Path, chunks: Sequence[int], resources: Resources) -> RunResult 
     """
     directory = RunDirectory.open(path)
     if directory.complete:
-        raise OutputError(f"{path} is finished: there is nothing to count again")
+        raise OutputError(f"{path} is finished", hint="choose another directory for a new run")
     process = holder(path)
     if process and (
         resources.errors or resources.timeout or resources.serves_page or resources.report
