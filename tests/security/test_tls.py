@@ -23,6 +23,7 @@ import trustme
 
 from bpefleet.producer.fleet.server import EmbeddedServer
 from bpefleet.shared.errors import ExitCode, QueueError
+from bpefleet.shared.redis.certificates import distrusted
 from bpefleet.shared.redis.connect import check
 from tests.artifacts import artifacts
 from tests.command import bpefleet
@@ -224,6 +225,23 @@ def test_who_is_not_certified_is_told_so(
         assert all(words in done.stderr for words in told), done.stderr
         assert "Traceback" not in done.stderr
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "hint"),
+    [
+        (20, "unable to get local issuer certificate", "?ssl_ca_certs="),
+        # Python checks strictly from 3.13 on.
+        (92, "CA cert does not include key usage extension", "made anew"),
+        (26, "unsuitable certificate purpose", "made anew"),
+    ],
+)
+def test_no_authority_is_asked_for_where_it_is_known(code: int, message: str, hint: str) -> None:
+    error = ssl.SSLCertVerificationError(1, "certificate verify failed")
+    error.verify_code, error.verify_message = code, message
+    told = distrusted("rediss://queue:6379/0", error)
+    assert message in str(told)
+    assert hint in (told.hint or "")
 
 
 def test_plain_words_to_a_tls_port_are_refused(port: int, corpus: Path, tmp_path: Path) -> None:

@@ -40,6 +40,15 @@ def make_spec(
     )
 
 
+STUCK = "a" * 40
+"""A text that is counted longer than any test lasts, see `stuck_spec`."""
+
+
+def stuck_spec(path: Path) -> CountSpec:
+    """The count of a file that holds `STUCK`, by a regex that backtracks without end."""
+    return make_spec(whole(path), pattern=r"(?:a|aa)+b|x")
+
+
 def whole(path: Path) -> tuple[Path, int, int]:
     """A file as one segment."""
     return path, 0, path.stat().st_size

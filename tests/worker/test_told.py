@@ -19,7 +19,7 @@ import pytest
 
 from tests.eventually import eventually
 from tests.processes import children
-from tests.worker.queueing import RUN, make_spec, next_event, put, whole
+from tests.worker.queueing import RUN, STUCK, make_spec, next_event, put, stuck_spec, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,10 +103,10 @@ def test_a_worker_that_dies_leaves_its_desk_to_the_next(
 ) -> None:
     text, stuck = tmp_path / "a.txt", tmp_path / "stuck.txt"
     text.write_bytes(b"low lower lowest " * 1000)
-    os.mkfifo(stuck)
+    stuck.write_text(STUCK)
     with _pool(redis_url, tmp_path / "log", "-n", "1") as pool:
         (worker,) = eventually(lambda: children(pool.process.pid), 20)
-        put(connection, make_spec(whole(stuck)), 1)
+        put(connection, stuck_spec(stuck), 1)
         eventually(lambda: children(worker), 20)
         os.kill(worker, signal.SIGKILL)
         put(connection, make_spec(whole(text)), 2)

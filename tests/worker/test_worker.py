@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -16,22 +17,26 @@ import pytest
 from bpefleet.kernel.segments import count_segments
 from bpefleet.producer.fleet.local_workers import LocalWorkers
 from bpefleet.shared.corpus.reading import count_spec
+from bpefleet.shared.process.memory import peak_rss
 from bpefleet.shared.queue.jobs import FleetJob, build_job, fleet_queue
 from bpefleet.shared.queue.serializer import JsonSerializer
 from bpefleet.shared.redis.connect import connect
 from bpefleet.shared.trust.signing import make_key, read_key
 from bpefleet.shared.wire import keys
 from bpefleet.shared.wire.messages import Counted, Failed
+from bpefleet.worker import worker
 from bpefleet.worker.worker import FleetWorker
 from tests.eventually import eventually
 from tests.processes import are_gone, children, descendants, is_alive
 from tests.worker.queueing import (
     RUN,
+    STUCK,
     events,
     make_spec,
     next_event,
     put,
     status,
+    stuck_spec,
     whole,
 )
 
@@ -72,9 +77,9 @@ def text(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def stuck(tmp_path: Path) -> Path:
-    """A file whose opening blocks: a pipe that nobody writes."""
+    """A text for `stuck_spec`."""
     path = tmp_path / "stuck.txt"
-    os.mkfifo(path)
+    path.write_text(STUCK)
     return path
 
 
@@ -148,34 +153,42 @@ def _failed_attempts(connection: Redis) -> int:
     return sum(int(count or 0) for count in counts)
 
 
-def test_a_killed_work_horse_is_told_at_once_with_its_peak_and_advice(
+def test_a_killed_work_horse_is_told_at_once_with_its_peak(
     pool: subprocess.Popen[bytes], connection: Redis, stuck: Path
 ) -> None:
-    job = put(connection, make_spec((stuck, 0, 9)))
+    job = put(connection, stuck_spec(stuck))
     horse = _work_horse(pool)
     eventually(lambda: connection.hget(job.key, keys.STAGE_FIELD) == b"count")
     os.kill(horse, signal.SIGKILL)
     failed = next_event(connection)
     assert isinstance(failed, Failed)
-    assert failed.kind == "OutOfMemory"
+    assert failed.kind == "WorkHorseKilled", "it had little: memory is not to blame"
     assert "SIGKILL" in failed.error
     assert "MiB at its peak" in failed.error
-    assert "smaller chunks" in failed.error
+    assert "smaller chunks" not in failed.error
     assert failed.may_heal
     assert failed.peak_rss > 2**20
     assert failed.worker
     assert failed.ended >= failed.started > 0
     # Kept in memory that outlives the work-horse; the line of its death is the worker's own.
     assert [line.split(" ", 1)[1] for line in failed.log.splitlines()] == [
-        f"info {stuck} bytes 0-9",
+        f"info {stuck} bytes 0-40",
         "info count",
     ]
+
+
+def test_a_kill_is_put_down_to_memory_where_there_was_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "memory_limit", lambda: 4 * peak_rss())
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    failed = worker._explain_death(1, signal.SIGKILL, usage)
+    assert failed.kind == "OutOfMemory"
+    assert "smaller chunks" in failed.error
 
 
 def test_the_log_of_a_killed_worker_is_left_in_redis_under_its_signature(
     pool: subprocess.Popen[bytes], connection: Redis, stuck: Path
 ) -> None:
-    name = put(connection, make_spec((stuck, 0, 9))).id
+    name = put(connection, stuck_spec(stuck)).id
     eventually(lambda: connection.hget(f"rq:job:{name}", keys.STAGE_FIELD) == b"count")
     (worker,) = children(pool.pid)
     horse = _work_horse(pool)
@@ -183,7 +196,7 @@ def test_the_log_of_a_killed_worker_is_left_in_redis_under_its_signature(
     eventually(lambda: are_gone([horse]))
     job = _fetched(connection, name)
     assert [line.split(" ", 1)[1] for line in job.shown_log().splitlines()] == [
-        f"info {stuck} bytes 0-9",
+        f"info {stuck} bytes 0-40",
         "info count",
     ]
 
@@ -301,7 +314,7 @@ def test_sigterm_lets_the_running_chunk_end(
 def test_a_second_signal_stops_at_once(
     pool: subprocess.Popen[bytes], connection: Redis, stuck: Path
 ) -> None:
-    put(connection, make_spec((stuck, 0, 9)))
+    put(connection, stuck_spec(stuck))
     _work_horse(pool)
     below = descendants(pool.pid)
     pool.send_signal(signal.SIGINT)
@@ -313,7 +326,7 @@ def test_a_second_signal_stops_at_once(
 def test_a_dead_worker_is_replaced_and_its_work_horse_ends(
     pool: subprocess.Popen[bytes], connection: Redis, stuck: Path, text: Path
 ) -> None:
-    put(connection, make_spec((stuck, 0, 9)))
+    put(connection, stuck_spec(stuck))
     horse = _work_horse(pool)
     (worker,) = children(pool.pid)
     os.kill(worker, signal.SIGKILL)
@@ -325,7 +338,7 @@ def test_a_dead_worker_is_replaced_and_its_work_horse_ends(
 def test_nothing_survives_the_pool(
     pool: subprocess.Popen[bytes], connection: Redis, stuck: Path
 ) -> None:
-    put(connection, make_spec((stuck, 0, 9)))
+    put(connection, stuck_spec(stuck))
     _work_horse(pool)
     below = descendants(pool.pid)
     assert len(below) == 2

@@ -30,13 +30,13 @@ class OtherKeys:
         """Say, once for each machine and key, which workers have another key than the run."""
         others = (each for each in workers if each.is_ours and not self.ours(each))
         for (host, key), count in Counter((each.host, each.key) for each in others).items():
-            number = "a worker" if count == 1 else f"{count} workers"
-            self._say(f"{number} on {host}", host, key)
+            who = f"a worker on {host} has" if count == 1 else f"{count} workers on {host} have"
+            self._say(who, host, key)
 
     def refused(self, key: str) -> None:
         """Say, unless it was said, that a worker with such a key refused a chunk of the run's."""
         if all(told != key for _, told in self._told):
-            self._say("a worker that refused a chunk", "", key)
+            self._say("a worker that refused a chunk has", "", key)
 
     def sum_up(self) -> None:
         """Say how many there were, if that was not said of each."""
@@ -47,10 +47,10 @@ class OtherKeys:
             return
         self._told.add((host, key))
         self._few.tell(
-            f"{who}: {_has(key)}, and this run {_has(self._mine)}; none of its chunks is counted "
-            "there; give producer and workers the same --key-file"
+            f"{who} {_named(key)}, and this run has {_named(self._mine)}; none of its chunks is "
+            "counted there; give producer and workers the same --key-file"
         )
 
 
-def _has(key: str) -> str:
-    return f"has key {line(key)}" if key else "has no key"
+def _named(key: str) -> str:
+    return f"key {line(key)}" if key else "no key"

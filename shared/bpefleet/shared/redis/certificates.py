@@ -13,6 +13,7 @@ OWN: Final = "ssl_certfile=client.pem&ssl_keyfile=client.key"
 """The options of a URL that name a client's certificate."""
 
 _EXPIRED, _NOT_YET, _OTHER_NAMES = (10,), (9,), (62, 64)
+_UNKNOWN_SIGNER = (2, 18, 19, 20, 21)
 """What OpenSSL's `X509_V_ERR_…` are in `SSLCertVerificationError.verify_code`."""
 
 
@@ -85,8 +86,14 @@ def distrusted(where: str, error: ssl.SSLCertVerificationError) -> QueueError:
             f"the certificate of Redis at {where} is of another time: {error.verify_message}",
             hint="renew it there, or set this machine's clock",
         )
+    if error.verify_code in _UNKNOWN_SIGNER:
+        return QueueError(
+            f"the certificate of Redis at {where} is signed by nobody trusted here: "
+            f"{line(error.verify_message)}",
+            hint="name the authority that signed it in the URL: ?ssl_ca_certs=/path/to/ca.pem",
+        )
     return QueueError(
-        f"the certificate of Redis at {where} is signed by nobody trusted here: "
+        f"the certificate of Redis at {where}, or its authority's, is not made as it must be: "
         f"{line(error.verify_message)}",
-        hint="name the authority that signed it in the URL: ?ssl_ca_certs=/path/to/ca.pem",
+        hint="have it made anew; deploy/README.md has commands that make one",
     )
