@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Final
 import regex
 
 from bpefleet.kernel.blocks import read
-from bpefleet.kernel.segments import SegmentTimeError, text_error
+from bpefleet.kernel.errors import SegmentTimeError, text_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from bpefleet.kernel._kernel import Counts
     from bpefleet.kernel.blocks import Admit, Segment
-    from bpefleet.kernel.segments import ReadClock
+    from bpefleet.kernel.clock import ReadClock
 
 _PATIENCE: Final = 20.0
 _SLOWEST: Final = 50_000

@@ -8,37 +8,20 @@ knowing this package: `OSError` (with the file's name), `SegmentEndError`, `Segm
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 from bpefleet.kernel._kernel import UNICODE_VERSION, Counts, InvalidUtf8
 from bpefleet.kernel.blocks import blocks
-from bpefleet.kernel.plain import is_mostly_text
+from bpefleet.kernel.clock import ReadClock
+from bpefleet.kernel.errors import SegmentTextError, SegmentTimeError, text_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from bpefleet.kernel.blocks import Admit, Segment
 
-T = TypeVar("T")
-
-_AROUND: Final = 1 << 15
-"""Bytes on both sides of a bad place that tell whether the whole is text."""
-
-
-class SegmentTimeError(TimeoutError):
-    """The regex takes too long on a segment; the text has the regex and the file."""
-
-
-class SegmentTextError(UnicodeError):
-    """A segment holds bytes that are not UTF-8; the text has the file and the byte offset in it.
-
-    Attributes:
-        is_mostly_text: Whether that is the exception around there.
-    """
-
-    is_mostly_text = True
+__all__ = ["SegmentTextError", "SegmentTimeError", "Tally", "count_segments", "engine"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,30 +96,6 @@ def count_segments(
     return counts, Tally(bytes_read, replaced, unmatched, clock.seconds)
 
 
-class ReadClock:
-    """Adds up the time that an iterator takes to bring its items.
-
-    Attributes:
-        seconds: So far.
-    """
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def each(self, items: Iterable[T]) -> Iterator[T]:
-        """The same items, timed."""
-        source = iter(items)
-        while True:
-            start = time.perf_counter()
-            try:
-                item = next(source)
-            except StopIteration:
-                return
-            finally:
-                self.seconds += time.perf_counter() - start
-            yield item
-
-
 class _Native:
     """Counts by a scanner of the kernel."""
 
@@ -160,18 +119,3 @@ class _Native:
             except InvalidUtf8 as error:
                 raise text_error(segment, offset, block, error.offset) from None
         return replaced, 0
-
-
-def text_error(segment: Segment, offset: int, data: bytes, bad: int) -> SegmentTextError:
-    """The error of a segment that is not UTF-8.
-
-    Args:
-        segment: Which.
-        offset: Where in it `data` begins.
-        data: Some of its bytes.
-        bad: Where in these the first bad one is.
-    """
-    at = segment.start + offset + bad
-    error = SegmentTextError(f"{segment.path} is not UTF-8 at byte {at}")
-    error.is_mostly_text = is_mostly_text(data[max(0, bad - _AROUND) : bad + _AROUND])
-    return error
