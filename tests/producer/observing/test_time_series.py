@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 
-from bpefleet.producer.observing.time_series import Course
+from bpefleet.producer.observing.time_series import TimeSeries
 
 
 def test_a_long_course_has_few_points_over_all_its_time() -> None:
-    course = Course[int](10)
+    course = TimeSeries[int](10)
     for second in range(10_000):
         if course.due(float(second)):
             course.add(float(second), second)
@@ -24,4 +24,4 @@ def test_a_long_course_has_few_points_over_all_its_time() -> None:
 
 
 def test_the_first_point_is_always_due() -> None:
-    assert Course[int](10).due(0.0)
+    assert TimeSeries[int](10).due(0.0)

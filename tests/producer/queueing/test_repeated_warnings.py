@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from bpefleet.producer.queueing.repeated_warnings import FEW, Few
+from bpefleet.producer.queueing.repeated_warnings import FEW, RepeatedWarnings
 
 
 def test_the_first_few_then_powers_of_ten_then_the_sum() -> None:
     told: list[str] = []
-    few = Few(told.append, "were odd")
+    few = RepeatedWarnings(told.append, "were odd")
     for number in range(12_345):
         few.tell(f"number {number}")
     few.sum_up()
@@ -18,7 +18,7 @@ def test_the_first_few_then_powers_of_ten_then_the_sum() -> None:
 
 def test_nothing_is_said_twice() -> None:
     told: list[str] = []
-    few = Few(told.append, "were odd")
+    few = RepeatedWarnings(told.append, "were odd")
     few.sum_up()
     for number in range(FEW):
         few.tell(str(number))

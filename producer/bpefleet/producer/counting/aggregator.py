@@ -37,17 +37,22 @@ if TYPE_CHECKING:
     from bpefleet.shared.wire.status import Snapshot
 
 _WINDOW_PER_WORKER: Final = 3
+"""Jobs in Redis for each worker: one that it is at, and two that wait."""
 _MIN_WINDOW: Final = 4
+"""Jobs in Redis at least."""
 _BLOCK_MS: Final = 200
+"""Milliseconds that a read of the stream waits for an event."""
 _GLANCE_SECONDS: Final = 0.1
+"""Seconds between two looks for a request to stop."""
 _FULL_PAUSE: Final = 1.0
+"""Seconds until a job is queued again after Redis was full."""
 _AT_ONCE: Final = 128
 """Jobs that are queued at once, in some tens of milliseconds."""
 _FAREWELL: Final = 3.0
 """Seconds for taking jobs off the queue after a second Ctrl-C."""
 
 _BETWEEN_MS: Final = 50
-"""In which a worker goes from one chunk to the next, and a chunk's counts are folded."""
+"""Milliseconds in which a worker goes from one chunk to the next, and counts are folded."""
 
 
 class Aggregator:

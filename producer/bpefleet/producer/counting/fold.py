@@ -86,12 +86,15 @@ class Folding:
 
     @property
     def awaited(self) -> set[int]:
-        """The chunks that are in Redis with none of their events in hand."""
+        """Chunks in Redis of which no event is being settled."""
         return self._chunks.queued - {chunk for _, chunk in self._tasks}
 
     @property
     def saturated(self) -> bool:
-        """Whether to read no events for now: too many are in hand, or of all chunks that remain."""
+        """Whether to read no more events for now.
+
+        So it is when too many are being settled, or when those are of all the chunks that are left.
+        """
         if self.in_hand >= _MOST or not self.in_hand:
             return self.in_hand > 0
         to_come = self._chunks.waiting or self._chunks.resting

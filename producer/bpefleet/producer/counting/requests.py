@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from bpefleet.producer.files.atomic import read_whole, write_atomically
-from bpefleet.producer.queueing.repeated_warnings import Few
+from bpefleet.producer.queueing.repeated_warnings import RepeatedWarnings
 from bpefleet.shared.process.text import printable
 from bpefleet.shared.wire.keys import control_key
 from bpefleet.shared.wire.messages import MessageError
@@ -56,7 +56,7 @@ class Requests:
         self._file = directory / RETRY_FILE
         self._signer = signer
         self._session = watch.session
-        self._odd = Few(watch.warn, "requests were left aside")
+        self._odd = RepeatedWarnings(watch.warn, "requests were left aside")
         self._seen: set[str] = set()
 
     async def follow(self, chunks: Chunks, session: Session) -> None:

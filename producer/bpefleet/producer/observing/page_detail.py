@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from heapq import nlargest
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.producer.observing.time_series import Course
+from bpefleet.producer.observing.time_series import TimeSeries
 from bpefleet.shared.wire.status import (
     BOUNDS,
     STATES,
@@ -61,8 +61,8 @@ class Gathering:
         self._chunks = chunks
         self._done: defaultdict[str, _Done] = defaultdict(_Done)
         self._failures: Counter[str] = Counter()
-        self._series = Course[Sample](_MOST_SAMPLES)
-        self._by_worker = Course[dict[str, int]](_MOST_POINTS)
+        self._series = TimeSeries[Sample](_MOST_SAMPLES)
+        self._by_worker = TimeSeries[dict[str, int]](_MOST_POINTS)
         self._seconds: defaultdict[str, float] = defaultdict(float)
         self._counts: Counter[str] = Counter()
         self._buckets: defaultdict[str, list[int]] = defaultdict(lambda: [0] * len(BOUNDS))

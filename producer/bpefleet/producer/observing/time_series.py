@@ -1,4 +1,4 @@
-"""A bounded number of points in time, however long what they tell of takes."""
+"""A time series of bounded length: the longer it gets, the further apart its points are."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Course(Generic[T]):
-    """Points, the oldest first; when there are too many, every other one goes.
+class TimeSeries(Generic[T]):
+    """Points in time, the oldest first.
 
-    From then on half as many come.
+    When there are too many, every second one is dropped, and from then on every second new one is
+    left out. So a run of any length keeps at most `most` points, evenly spaced.
 
     Attributes:
         points: Unix seconds and what was the case then.

@@ -94,7 +94,10 @@ def demand_few(total: int, chunk_size: int) -> None:
 
 
 def _step(total: int, chunk_size: int) -> int:
-    """Bytes of equal parts, about `chunk_size`: a tenth of one, left over, is no job of its own."""
+    """The size of equal parts of `total` bytes, near `chunk_size`.
+
+    A rest of up to a tenth of a chunk makes the parts a little larger, and no part of its own.
+    """
     parts = (total + chunk_size - chunk_size // 10 - 1) // chunk_size
     return -(-total // max(1, parts))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from bpefleet.producer.queueing.repeated_warnings import Few
+from bpefleet.producer.queueing.repeated_warnings import RepeatedWarnings
 from bpefleet.shared.wire.event import Event, read_event
 from bpefleet.shared.wire.keys import events_key, payload_prefix
 from bpefleet.shared.wire.messages import Counted, MessageError
@@ -32,10 +32,10 @@ Place = tuple[int, int]
 
 
 class Events:
-    """Reads events until they are dropped; what is not dropped comes again, after `rewind`.
+    """Reads the events of a run. One that is not deleted is read again after `rewind`.
 
-    No position is kept for longer than events are being settled: a Redis that lost its memory, or
-    whose clock went back, begins a stream with ids of any height.
+    The position in the stream is forgotten as soon as no event is being settled. For after Redis
+    lost its data, or its clock was set back, new events can have lower ids than the last one read.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Events:
         self._key = events_key(plan.run)
         self._last: bytes = _START
         self._at_once = _MOST
-        self._odd = Few(warn, "events that are not a worker's were left aside")
+        self._odd = RepeatedWarnings(warn, "events that are not a worker's were left aside")
 
     def rewind(self) -> None:
         """Read from the stream's start again."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from bpefleet.producer.queueing.repeated_warnings import Few
+from bpefleet.producer.queueing.repeated_warnings import RepeatedWarnings
 from bpefleet.shared.process.text import line
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ class OtherKeys:
 
     def __init__(self, mine: str, warn: Callable[[str], None]) -> None:
         self._mine = mine
-        self._few = Few(warn, "kinds of workers have another key than the run")
+        self._few = RepeatedWarnings(warn, "kinds of workers have another key than the run")
         self._told: set[tuple[str, str]] = set()
 
     def ours(self, seen: Seen) -> bool:

@@ -1,4 +1,7 @@
-"""Warnings of what a stranger can repeat without end."""
+"""Limits how often one kind of warning is printed.
+
+Whoever can write to Redis can cause the same warning a million times.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FEW: Final = 5
-"""Of one kind, so many are told of one by one; of the others only how many there were."""
+"""Warnings of one kind that are printed in full. After them only their number is printed."""
 
 
-class Few:
-    """Tells of the first few, then of the tenth, hundredth and so on, and in the end of all."""
+class RepeatedWarnings:
+    """Prints the first five warnings of a kind, then the count at the 10th, 100th and so on."""
 
     def __init__(self, warn: Callable[[str], None], what: str) -> None:
         """Begin with none.
 
         Args:
-            warn: Tells the person.
-            what: What is counted and what became of it, to follow a number.
+            warn: Prints a warning.
+            what: The end of the sentence that begins with the count: "events were left aside".
         """
         self._warn = warn
         self._what = what
@@ -28,7 +31,7 @@ class Few:
         self._next = 10
 
     def tell(self, text: str) -> None:
-        """One more was met; `text` says all about it."""
+        """Count one more, and print `text` if it is among the first."""
         self._met += 1
         if self._met <= FEW:
             self._warn(text)
@@ -38,7 +41,7 @@ class Few:
             self.sum_up()
 
     def sum_up(self) -> None:
-        """Say how many there were, unless that was said."""
+        """Print the count, unless it is what was printed last."""
         if self._met > self._told:
             self._warn(f"{self._met:,} {self._what}")
             self._told = self._met

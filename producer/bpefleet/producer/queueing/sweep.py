@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bpefleet.producer.queueing.batches import answers_async
 from bpefleet.producer.queueing.other_keys import OtherKeys
-from bpefleet.producer.queueing.repeated_warnings import Few
+from bpefleet.producer.queueing.repeated_warnings import RepeatedWarnings
 from bpefleet.producer.queueing.workers import seen_workers
 from bpefleet.shared.process.text import printable
 from bpefleet.shared.wire.keys import QUEUE, REFUSED_FIELD, STAGE_FIELD, events_key, job_id
@@ -84,7 +84,9 @@ class Sweep:
         self._redis = redis
         self._upkeep = upkeep
         self._warn = warn
-        self._odd = Few(warn, "workers of the queue are no bpefleet workers; stop them")
+        self._odd = RepeatedWarnings(
+            warn, "workers of the queue are no bpefleet workers; stop them"
+        )
         self._next = time.monotonic()
         self._idle_said = False
         self._strangers: set[str] = set()

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from bpefleet.producer.observing.chunk_times import ChunkTime
 
 _SLOW: Final = 1.25
+"""A chunk or stage is slow if it takes this many times the median seconds a byte."""
 _NOTABLE: Final = 0.1
+"""A slow stage is named if it accounts for this share of the chunk's lost seconds."""
 _LATE: Final = 3.0
-"""A rate is slow that takes so many times the median; a stage is a reason if it has this share of
-what was lost; a wait is long at so many times the median's.
-"""
+"""A wait in the queue is long if it is this many times the median wait."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -228,7 +228,7 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
     with this.stop.on_signals():
         try:
             failed = count_there(this, fleet)
-        finally:  # from here on nobody else posts, of an error's end neither
+        finally:  # after counting, also after an error, snapshots are posted from here
             if fleet.stays:
                 this.watch.mirror = mirror(fleet.url)
     missing = all_counted(this, failed)

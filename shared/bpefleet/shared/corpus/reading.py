@@ -1,4 +1,7 @@
-"""What all who count do alike: read a `CountSpec`, and say what is wrong with a source."""
+"""Counts what a `CountSpec` names, and turns what is wrong with a source into our errors.
+
+Used by workers, and by a producer that counts in its own process.
+"""
 
 from __future__ import annotations
 
