@@ -35,9 +35,12 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def slow(tmp_path_factory: pytest.TempPathFactory) -> tuple[object, ...]:
     """What trains on 30 chunks, of some tenths of a second each."""
-    path = tmp_path_factory.mktemp("slow") / "corpus.txt"
+    return _training(tmp_path_factory.mktemp("slow") / "corpus.txt", 30, 16_000)
+
+
+def _training(path: Path, chunks: int, size: int) -> tuple[object, ...]:
     text = "\n\n".join(english().documents)
-    path.write_text(SEPARATOR.join(text[1000 * i :][:16_000] for i in range(30)))
+    path.write_text(SEPARATOR.join(text[1000 * i :][:size] for i in range(chunks)))
     return ("train", path, "--vocab-size", 1000, "--chunk-size", "1kB", "--pattern", SLOW, "-o")
 
 
@@ -126,8 +129,9 @@ def _on_a_terminal(*arguments: object) -> list[str]:
     return [part for part in re.split(r"[\r\n]+", seen.decode()) if part]
 
 
-def test_the_bar_on_a_terminal_goes_on(slow: tuple[object, ...], tmp_path: Path) -> None:
-    screens = _on_a_terminal(*slow, tmp_path / "run", "--workers", "2")
+def test_the_bar_on_a_terminal_goes_on(tmp_path: Path) -> None:
+    training = _training(tmp_path / "text.txt", 6, 80_000)  # seconds for each chunk
+    screens = _on_a_terminal(*training, tmp_path / "run", "--workers", "2")
     bars = [screen for screen in screens if not screen.startswith("warning")]
     assert max(map(len, bars)) <= 80
     counting = [screen for screen in bars if screen.startswith("count ")]
