@@ -130,7 +130,7 @@ def _on_a_terminal(*arguments: object) -> list[str]:
 
 
 def test_the_bar_on_a_terminal_goes_on(tmp_path: Path) -> None:
-    training = _training(tmp_path / "text.txt", 6, 80_000)  # seconds for each chunk
+    training = _training(tmp_path / "text.txt", 6, 32_000)  # seconds for each chunk
     screens = _on_a_terminal(*training, tmp_path / "run", "--workers", "2")
     bars = [screen for screen in screens if not screen.startswith("warning")]
     assert max(map(len, bars)) <= 80
