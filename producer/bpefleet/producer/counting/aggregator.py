@@ -85,7 +85,9 @@ class Aggregator:
         self._enqueuer = enqueuer
         self._halted = False
         self._events = Events(redis, plan, enqueuer.signer, session.watch.warn)
-        self._sweep = Sweep(plan, redis, upkeep, session.watch.warn, enqueuer.signer.key_id)
+        self._sweep = Sweep(
+            plan, redis, upkeep, session.watch.warn, enqueuer.signer.key_id, enqueuer.kind
+        )
         self._requests = Requests(
             redis, plan.run, session.directory.path, enqueuer.signer, session.watch
         )
@@ -98,6 +100,7 @@ class Aggregator:
             payloads=payloads,
             gathering=self._gathering,
             signer=enqueuer.signer,
+            kind=enqueuer.kind,
         )
         self._next_glance = 0.0
         self._full_until = 0.0
