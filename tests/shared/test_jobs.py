@@ -99,7 +99,20 @@ def test_a_job_id_tells_run_and_chunk(run: str, chunk: int) -> None:
     assert keys.run_and_chunk(keys.job_id(run, chunk)) == (run, chunk)
 
 
-@pytest.mark.parametrize("job_id", ["", "0", "-0", "run", "run-", "run-x", "run-²"])
+@given(
+    st.from_regex(r"[A-Za-z0-9_-]+", fullmatch=True),
+    st.integers(0, 10**9),
+    st.from_regex(r"[a-z]+", fullmatch=True),
+)
+def test_a_job_id_tells_its_kind(run: str, chunk: int, kind: str) -> None:
+    name = keys.job_id(run, chunk, kind)
+    assert (keys.run_and_chunk(name), keys.kind_of(name)) == ((run, chunk), kind)
+
+
+@pytest.mark.parametrize(
+    "job_id",
+    ["", "0", "-0", "run", "run-", "run-x", "run-²", "run-07", "run-count7", "run-7x", "run-X7"],
+)
 def test_foreign_job_ids_tell_nothing(job_id: str) -> None:
     assert keys.run_and_chunk(job_id) is None
 

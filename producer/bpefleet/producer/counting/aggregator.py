@@ -255,8 +255,12 @@ class Aggregator:
 
     def _views(self, now: bool) -> tuple[Snapshot | None, bytes, bytes]:  # noqa: FBT001
         with self._ledger.still:
-            view = self._watch.counting(self._ledger, self.chunks, self._sweep, now=now)
+            view = self._watch.counting(
+                self._ledger, self.chunks, self._sweep, now=now, done=self._folding.settled
+            )
             if view is None:
                 return None, b"", b""
-            detail = self._gathering.detail(self._ledger, self.chunks, self._sweep)
+            detail = self._gathering.detail(
+                self._ledger, self.chunks, self._sweep, self._folding.settled
+            )
         return view, orjson.dumps(view), orjson.dumps(detail)

@@ -23,7 +23,7 @@ from bpefleet.shared.wire.kinds import COUNT, KINDS
 from bpefleet.shared.wire.messages import Failed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from bpefleet.producer.counting.payloads import Payloads
     from bpefleet.producer.counting.session import Session
@@ -84,6 +84,11 @@ class Folding:
         self._room = asyncio.Semaphore(_AT_ONCE)
         self._spent: set[str] = set()
         """Keys of payloads that were of no use, and are gone."""
+
+    @property
+    def settled(self) -> Collection[int]:
+        """The chunks whose results are in the run directory."""
+        return self._kinds[self._kind.name].settled
 
     @property
     def in_hand(self) -> int:

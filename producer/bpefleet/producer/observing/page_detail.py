@@ -23,7 +23,7 @@ from bpefleet.shared.wire.status import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from bpefleet.producer.queueing.chunks import Chunks
     from bpefleet.producer.queueing.sweep import Sweep
@@ -93,14 +93,14 @@ class Gathering:
         """An attempt failed."""
         self._failures[failure.kind] += 1
 
-    def detail(self, ledger: Ledger, chunks: Chunks, sweep: Sweep) -> Detail:
-        """All of it, and where the run is now."""
+    def detail(self, ledger: Ledger, chunks: Chunks, sweep: Sweep, done: Collection[int]) -> Detail:
+        """All of it, and where the run is now; `done` are the chunks that are settled."""
         self._sample(ledger, sweep)
         most = nlargest(_MOST_COURSES, self._workers, key=lambda name: self._workers[name].bytes)
         points = self._by_worker.points
         return Detail(
             run=self._run,
-            states=self._states(ledger, chunks, sweep.running),
+            states=self._states(done, chunks, sweep.running),
             series=tuple(sample for _, sample in self._series.points),
             times=tuple(time for time, _ in points),
             courses=tuple(
@@ -134,13 +134,13 @@ class Gathering:
         if self._by_worker.due(now):
             self._by_worker.add(now, {name: done.bytes for name, done in self._workers.items()})
 
-    def _states(self, ledger: Ledger, chunks: Chunks, running: Mapping[int, object]) -> str:
+    def _states(self, done: Collection[int], chunks: Chunks, running: Mapping[int, object]) -> str:
         states = bytearray(STATES["waiting"].encode() * self._chunks)
         groups = (
             (STATES["queued"], chunks.queued),
             (STATES["running"], running),
             (STATES["failed"], chunks.failed),
-            (STATES["counted"], ledger.chunks),
+            (STATES["counted"], done),
         )
         for letter, members in groups:
             code = ord(letter)

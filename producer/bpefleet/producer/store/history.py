@@ -226,7 +226,8 @@ class Journal:
         self._end += len(data)
 
     def _tell(self, attempt: Attempt) -> None:
-        self.tried[attempt.chunk] += attempt.job == COUNT.name
+        if attempt.job == COUNT.name:
+            self.tried[attempt.chunk] += 1
 
     def has(self, chunk: int, attempt: str, outcome: str, job: str = COUNT.name) -> bool:
         """Whether the end of an attempt is there."""

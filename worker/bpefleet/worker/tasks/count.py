@@ -34,8 +34,8 @@ def count_chunk(run: str, chunk: int, spec: CountSpec) -> Counted:
     """
     job = cast("FleetJob", get_current_job())
     stages = Stages(job, run, chunk)
-    log_segments(stages.log, spec)
-    demand_within_roots(spec)
+    log_segments(stages.log, spec.segments)
+    demand_within_roots(spec.segments)
     demand_same_counting(spec)
     with stages.stage("count"):
         counts, tally = count_spec(spec, count_segments, roots())
