@@ -29,7 +29,7 @@ from bpefleet.producer.store.stop import Stop
 from bpefleet.shared.queue.jobs import FleetJob, ForbiddenJobError, build_job
 from bpefleet.shared.queue.serializer import JsonSerializer
 from bpefleet.shared.redis.connect import connect
-from bpefleet.shared.trust.signing import Signer, make_key
+from bpefleet.shared.trust.signing import Signer, make_key, read_key
 from bpefleet.shared.wire import keys
 from bpefleet.shared.wire.event import event_fields, read_event
 from bpefleet.shared.wire.failures import ABANDONED
@@ -159,8 +159,22 @@ def test_a_new_kind_runs_signed_and_again_after_its_worker_was_killed(
         # The chunks of the other kind are others: these are still to be counted, and are.
         assert read_attempts(run) == opened.journal.tried == {}
         assert opened.ledger.chunks == set()
+        _tell_late(redis_url, read_key(key_file), opened.directory.plan.run, chunk=1)
         assert count_there(replace(opened, todo=[1, 2, 3]), fleet) == {}
         assert opened.ledger.chunks == {1, 2, 3}
+        assert [each.outcome for each in read_attempts(run)[1]] == [COUNT.done]
+        assert read_attempts(run, lines.name)[1][-1].error == LATE
+
+
+LATE: Final = "told late"
+
+
+def _tell_late(url: str, signer: Signer, run: str, chunk: int) -> None:
+    """Leave word of an attempt at the new kind, for a session that counts."""
+    end = Failed("Late", LATE, worker="w", started=1.0, ended=2.0)
+    fields: Any = event_fields(signer, run, chunk, "late", end, LINES.name)
+    with connect(url) as connection:
+        connection.xadd(keys.events_key(run), fields)
 
 
 def _job(connection: Redis, job_id: str, *call: Any) -> FleetJob:
