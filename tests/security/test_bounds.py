@@ -28,6 +28,7 @@ from bpefleet.shared.trust.signing import Signer
 from bpefleet.shared.wire import keys
 from bpefleet.shared.wire.event import event_fields, read_event
 from bpefleet.shared.wire.failures import describe
+from bpefleet.shared.wire.kinds import COUNT
 from bpefleet.shared.wire.messages import Counted, Failed, MessageError
 from bpefleet.shared.wire.request import RETRY, make_request, read_request, sign_request
 from tests.artifacts import artifacts
@@ -94,7 +95,7 @@ def _load(url: str, name: str) -> tuple[str, int]:
 def test_zip_bombs_stay_zipped(
     redis_url: str, connection: Redis, bomb: bytes, field: str, layers: int, why: str
 ) -> None:
-    data = orjson.dumps([keys.COUNT_CHUNK, None, ["run", 0, {}], {}])
+    data = orjson.dumps([COUNT.task, None, ["run", 0, {}], {}])
     zipped = bomb if layers == 1 else zlib.compress(bomb, 9)
     plant(connection, "run-0", data, queue=False)
     connection.hset("rq:job:run-0", field, zipped)

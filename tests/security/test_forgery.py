@@ -24,6 +24,7 @@ from bpefleet.shared.redis.connect import connect
 from bpefleet.shared.trust.signing import Signer, make_key, read_key
 from bpefleet.shared.wire import keys
 from bpefleet.shared.wire.event import event_fields
+from bpefleet.shared.wire.kinds import COUNT
 from bpefleet.shared.wire.messages import Counted, CountSpec, Failed
 from tests.artifacts import artifacts
 from tests.command import bpefleet
@@ -293,7 +294,7 @@ def test_altered_jobs_are_not_loaded(
     assert not _fetch(connection, "run-7").refused
     name, fields = "run-7", dict(connection.hgetall("rq:job:run-7"))
     if harm == "alter":
-        data = orjson.dumps([keys.COUNT_CHUNK, None, ["run", 7, {"size": size}], {}])
+        data = orjson.dumps([COUNT.task, None, ["run", 7, {"size": size}], {}])
         fields[b"data"] = data
     elif harm == "cut":
         fields[b"data"] = fields[b"data"][:-1]

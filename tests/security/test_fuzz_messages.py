@@ -17,8 +17,8 @@ from bpefleet.shared.queue.jobs import FleetJob, ForbiddenJobError
 from bpefleet.shared.queue.serializer import JsonSerializer
 from bpefleet.shared.redis.connect import connect
 from bpefleet.shared.trust.signing import Signer
-from bpefleet.shared.wire import keys
 from bpefleet.shared.wire.event import event_fields, read_event
+from bpefleet.shared.wire.kinds import COUNT
 from bpefleet.shared.wire.messages import Counted, CountSpec, Failed, MessageError
 from tests.security.fuzz import COUNTED, DIGEST, FAILED, JSON, bent, damaged, fuzz, payload, spoiled
 
@@ -61,7 +61,7 @@ def test_messages(case: tuple[Any, Any]) -> None:
 
 
 _JOB = {
-    "data": JsonSerializer.dumps([keys.COUNT_CHUNK, None, ["run", 0, _SPEC.to_json()], {}]),
+    "data": JsonSerializer.dumps([COUNT.task, None, ["run", 0, _SPEC.to_json()], {}]),
     "origin": b"bpefleet",
     "status": b"queued",
     "created_at": b"2026-01-01T00:00:00.000000Z",

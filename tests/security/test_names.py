@@ -14,6 +14,7 @@ from bpefleet.shared.errors import ExitCode, QueueError
 from bpefleet.shared.trust.signing import Signer
 from bpefleet.shared.wire import keys
 from bpefleet.shared.wire.event import event_fields
+from bpefleet.shared.wire.kinds import COUNT
 from bpefleet.shared.wire.messages import Failed
 from tests.command import bpefleet
 from tests.eventually import eventually
@@ -169,7 +170,7 @@ def test_what_redis_says_of_a_run(
 def test_what_workers_log_of_strange_jobs(
     redis_url: str, connection: Redis, tmp_path: Path, field: str
 ) -> None:
-    name, function, description = "strange-0", keys.COUNT_CHUNK, "d"
+    name, function, description = "strange-0", COUNT.task, "d"
     if field == "id":
         name = f"strange{_EVIL}-0"
     elif field == "function":

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from redis import Redis
 
     from bpefleet.shared.redis.connect import FleetRedis
+    from bpefleet.shared.wire.kinds import Result
 
 
 def _ask(connection: FleetRedis, run: str, paths: list[str], length: int = 10) -> None:
@@ -36,7 +37,7 @@ def _ask(connection: FleetRedis, run: str, paths: list[str], length: int = 10) -
         fleet_queue(connection).enqueue_job(job)
 
 
-def _answers(connection: Redis, signer: Signer, run: str, count: int) -> list[Counted | Failed]:
+def _answers(connection: Redis, signer: Signer, run: str, count: int) -> list[Result | Failed]:
     """How each chunk ended, by chunk."""
 
     def found() -> list[Any]:

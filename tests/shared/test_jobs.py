@@ -20,6 +20,7 @@ from bpefleet.shared.queue.jobs import (
 )
 from bpefleet.shared.queue.serializer import JsonSerializer
 from bpefleet.shared.wire import keys
+from bpefleet.shared.wire.kinds import COUNT
 from bpefleet.worker.tasks import count_chunk
 from bpefleet.worker.worker import FleetWorker
 from tests.worker.queueing import RUN, events, make_spec, put
@@ -54,7 +55,7 @@ def test_other_functions_are_refused(connection: Redis, name: Any) -> None:
 
 def test_methods_of_instances_are_refused(connection: Redis) -> None:
     job = FleetJob(f"{RUN}-0", connection=connection, serializer=JsonSerializer)
-    job.data = JsonSerializer.dumps([keys.COUNT_CHUNK, "text", [], {}])
+    job.data = JsonSerializer.dumps([COUNT.task, "text", [], {}])
     with pytest.raises(ForbiddenJobError):
         _ = job.func
 
@@ -98,7 +99,20 @@ def test_a_job_id_tells_run_and_chunk(run: str, chunk: int) -> None:
     assert keys.run_and_chunk(keys.job_id(run, chunk)) == (run, chunk)
 
 
-@pytest.mark.parametrize("job_id", ["", "0", "-0", "run", "run-", "run-x", "run-²"])
+@given(
+    st.from_regex(r"[A-Za-z0-9_-]+", fullmatch=True),
+    st.integers(0, 10**9),
+    st.from_regex(r"[a-z]+", fullmatch=True),
+)
+def test_a_job_id_tells_its_kind(run: str, chunk: int, kind: str) -> None:
+    name = keys.job_id(run, chunk, kind)
+    assert (keys.run_and_chunk(name), keys.kind_of(name)) == ((run, chunk), kind)
+
+
+@pytest.mark.parametrize(
+    "job_id",
+    ["", "0", "-0", "run", "run-", "run-x", "run-²", "run-07", "run-count7", "run-7x", "run-X7"],
+)
 def test_foreign_job_ids_tell_nothing(job_id: str) -> None:
     assert keys.run_and_chunk(job_id) is None
 
@@ -110,7 +124,7 @@ def test_a_refused_job_costs_no_fork(
     job = put(connection, make_spec((tmp_path / "a", 0, 1)))
     calls: dict[str, list[Any]] = {
         "function": ["os.system", None, [RUN, 0, {}], {}],
-        "chunk": [keys.COUNT_CHUNK, None, [RUN, 1, {}], {}],
+        "chunk": [COUNT.task, None, [RUN, 1, {}], {}],
     }
     data = JsonSerializer.dumps(calls[harm]) if harm in calls else b"none"
     connection.hset(job.key, "data", data)

@@ -23,6 +23,7 @@ from bpefleet.shared.queue.serializer import JsonSerializer
 from bpefleet.shared.redis.connect import connect
 from bpefleet.shared.trust.signing import make_key, read_key
 from bpefleet.shared.wire import keys
+from bpefleet.shared.wire.kinds import COUNT
 from bpefleet.shared.wire.messages import Counted, Failed
 from bpefleet.worker import worker
 from bpefleet.worker.worker import FleetWorker
@@ -288,9 +289,7 @@ def test_garbage_is_put_aside(redis_url: str, connection: Redis, text: Path) -> 
 
 def test_a_job_of_another_run_is_refused(redis_url: str, connection: Redis, text: Path) -> None:
     with LocalWorkers(redis_url, 1):
-        _plant(
-            connection, [keys.COUNT_CHUNK, None, ["other", 5, make_spec(whole(text)).to_json()], {}]
-        )
+        _plant(connection, [COUNT.task, None, ["other", 5, make_spec(whole(text)).to_json()], {}])
         eventually(lambda: _state(connection) == "failed")
     assert events(connection) == []
     assert "not its own" in _reason(connection)

@@ -9,7 +9,7 @@ from bpefleet.shared.trust.roots import demand_allowed
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bpefleet.shared.wire.messages import CountSpec
+    from bpefleet.shared.wire.messages import Segment
 
 _roots: tuple[str, ...] = ()
 
@@ -25,11 +25,11 @@ def roots() -> tuple[str, ...]:
     return _roots
 
 
-def demand_within_roots(spec: CountSpec) -> None:
+def demand_within_roots(segments: Iterable[Segment]) -> None:
     """Make sure that all sources of a chunk lie below the corpus roots.
 
     Raises:
         ForbiddenPathError: One does not.
     """
-    for path in {segment.path for segment in spec.segments}:
+    for path in {segment.path for segment in segments}:
         demand_allowed(path, _roots)

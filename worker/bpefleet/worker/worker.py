@@ -133,7 +133,7 @@ class FleetWorker(Worker):
             own.execute()
 
     def serialize(self) -> dict[Any, Any]:
-        """What Redis tells of this worker: that it runs nothing but counting jobs, among others."""
+        """What Redis tells of this worker: that it runs the fleet's jobs only, among others."""
         signer: Signer = getattr(self.connection, "signer", Signer())
         return super().serialize() | {
             keys.FLEET_WORKER: _VERSION,

@@ -90,7 +90,9 @@ class Aggregator:
         self._enqueuer = enqueuer
         self._halted = False
         self._events = Events(redis, plan, enqueuer.signer, session.watch.warn)
-        self._sweep = Sweep(plan, redis, upkeep, session.watch.warn, enqueuer.signer.key_id)
+        self._sweep = Sweep(
+            plan, redis, upkeep, session.watch.warn, enqueuer.signer.key_id, enqueuer.kind
+        )
         self._requests = Requests(
             redis, plan.run, session.directory.path, enqueuer.signer, session.watch
         )
@@ -103,6 +105,7 @@ class Aggregator:
             payloads=payloads,
             gathering=self._gathering,
             signer=enqueuer.signer,
+            kind=enqueuer.kind,
         )
         self._next_glance = 0.0
         self._full_until = 0.0
@@ -257,8 +260,12 @@ class Aggregator:
 
     def _views(self, now: bool) -> tuple[Snapshot | None, bytes, bytes]:  # noqa: FBT001
         with self._ledger.still:
-            view = self._watch.counting(self._ledger, self.chunks, self._sweep, now=now)
+            view = self._watch.counting(
+                self._ledger, self.chunks, self._sweep, now=now, done=self._folding.settled
+            )
             if view is None:
                 return None, b"", b""
-            detail = self._gathering.detail(self._ledger, self.chunks, self._sweep)
+            detail = self._gathering.detail(
+                self._ledger, self.chunks, self._sweep, self._folding.settled
+            )
         return view, orjson.dumps(view), orjson.dumps(detail)

@@ -1,4 +1,6 @@
-"""Settles events: a chunk's counts go into the ledger, or into the journal why there are none.
+"""Settles events: a chunk's result goes into the run directory, or into the journal why not.
+
+How a result is settled is its kind's to say (`kinds`); here is what all kinds have in common.
 
 Several events at once: while one payload is written to disk, the next is fetched. Those of one
 chunk are settled one after the other, as they came.
@@ -10,17 +12,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakValueDictionary
 
-from bpefleet.kernel import PayloadError
+from bpefleet.producer.counting.kinds import WORK
 from bpefleet.producer.queueing.chunks import RETRIES
-from bpefleet.producer.store.history import COUNTED, FAILED, Attempt
-from bpefleet.shared.wire.keys import LARGEST_PAYLOAD, payload_prefix
-from bpefleet.shared.wire.messages import Counted, Failed
+from bpefleet.producer.store.history import FAILED, Attempt
+from bpefleet.shared.wire.keys import payload_prefix
+from bpefleet.shared.wire.kinds import COUNT, KINDS
+from bpefleet.shared.wire.messages import Failed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from bpefleet.producer.counting.payloads import Payloads
     from bpefleet.producer.counting.session import Session
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from bpefleet.producer.queueing.events import Events
     from bpefleet.shared.trust.signing import Signer
     from bpefleet.shared.wire.event import Event
+    from bpefleet.shared.wire.kinds import Kind, Result
 
 _AT_ONCE: Final = 2
 """Payloads in memory."""
@@ -52,6 +56,7 @@ class Folding:
         payloads: Payloads,
         gathering: Gathering,
         signer: Signer,
+        kind: Kind = COUNT,
     ) -> None:
         """Prepare to fold.
 
@@ -62,22 +67,28 @@ class Folding:
             payloads: Fetches what events name.
             gathering: Told, for those who look on.
             signer: Says what a payload's fingerprint must be.
+            kind: What is done with `chunks`. Events of other kinds, late ones, are settled, too.
         """
         self._plan = session.directory.plan
-        self._ledger = session.ledger
+        self._kind = kind
+        self._kinds = {name: work.settles(session, signer) for name, work in WORK.items()}
         self._journal = session.journal
         self._watch = session.watch
         self._chunks = chunks
         self._events = events
         self._payloads = payloads
         self._gathering = gathering
-        self._signer = signer
         self.still = asyncio.Lock()
         self._tasks: dict[tuple[str, int], asyncio.Task[None]] = {}
         self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._room = asyncio.Semaphore(_AT_ONCE)
         self._spent: set[str] = set()
         """Keys of payloads that were of no use, and are gone."""
+
+    @property
+    def settled(self) -> Collection[int]:
+        """The chunks whose results are in the run directory."""
+        return self._kinds[self._kind.name].settled
 
     @property
     def in_hand(self) -> int:
@@ -102,13 +113,12 @@ class Folding:
 
     def has_settled(self, event: Event) -> bool:
         """Whether an event says nothing that was not taken down before: it came again."""
-        chunk, body = event.chunk, event.body
+        chunk, body, kind = event.chunk, event.body, event.kind
         if isinstance(body, Failed):
-            return not self._chunks.is_under_way(chunk, event.attempt) and self._journal.has(
-                chunk, event.attempt, FAILED
-            )
-        if chunk in self._ledger.chunks:
-            return self._journal.has(chunk, event.attempt, COUNTED)
+            under_way = self._is_own(event) and self._chunks.is_under_way(chunk, event.attempt)
+            return not under_way and self._journal.has(chunk, event.attempt, FAILED, kind)
+        if chunk in self._kinds[kind].settled:
+            return self._journal.has(chunk, event.attempt, KINDS[kind].done, kind)
         return body.key in self._spent
 
     def begin(self, events: Iterable[Event]) -> None:
@@ -148,22 +158,30 @@ class Folding:
 
         Without an event it is the attempt under way that failed.
         """
+        if event and not self._is_own(event):
+            await asyncio.to_thread(self._journal.add, _attempt(event, failure))
+            return
         attempt = event.attempt if event else self._chunks.under_way(chunk)
         now = asyncio.get_running_loop().time()
         async with self.still:
             pause = self._chunks.ended(chunk, failure, now, attempt if event else None)
-            if not self._journal.has(chunk, attempt, FAILED):
+            if not self._journal.has(chunk, attempt, FAILED, self._kind.name):
                 self._gathering.failed(failure)
             final = chunk in self._chunks.failed
         made = Attempt.of(
-            chunk, failure, event=event.id if event else "", attempt=attempt, final=final
+            chunk,
+            failure,
+            event=event.id if event else "",
+            attempt=attempt,
+            final=final,
+            job=self._kind.name,
         )
         await asyncio.to_thread(self._journal.add, made)
         if pause is not None:
             what = failure.error.partition("\n")[0]
             self._watch.warn(
-                f"chunk {chunk} ({self._plan.describe(chunk)}): {what}; it is counted again, "
-                f"retry {self._chunks.attempts(chunk)} of {RETRIES}"
+                f"chunk {chunk} ({self._plan.describe(chunk)}): {what}; "
+                f"it is {self._kind.done} again, retry {self._chunks.attempts(chunk)} of {RETRIES}"
                 + (f" in {pause:.0f} s" if pause else ""),
                 chunk=chunk,
                 attempt=self._chunks.attempts(chunk),
@@ -175,76 +193,58 @@ class Folding:
         async with self._locks.setdefault(event.chunk, asyncio.Lock()):
             if isinstance(body, Failed):
                 await self.failed(event.chunk, body, event)
-            elif not body.key.startswith(payload_prefix(self._plan.run, event.chunk)):
+            elif body.key and not body.key.startswith(self._prefix(event)):
                 odd = Failed("PayloadError", "its event names a foreign key", may_heal=True)
                 await self.failed(event.chunk, odd, event)
             else:
                 await self._fold(event, body)
-            # Only now: until the ledger has it, or the journal, the event is all that tells of it,
+            # Only now: until the run directory has it, the event is all that tells of it,
             # and a good payload is the chunk's only copy.
             await asyncio.to_thread(self._journal.sync)
             await self._events.drop(event)
 
-    async def _fold(self, event: Event, counted: Counted) -> None:
+    def _is_own(self, event: Event) -> bool:
+        """Whether it is of the kind of job that this session has done."""
+        return event.kind == self._kind.name
+
+    def _prefix(self, event: Event) -> str:
+        return payload_prefix(self._plan.run, event.chunk, event.kind)
+
+    async def _fold(self, event: Event, result: Result) -> None:
         chunk = event.chunk
-        if chunk in self._ledger.chunks:
+        if chunk in self._kinds[event.kind].settled:
             # A second attempt, or one that was folded just before a crash.
-            again = Attempt.of(chunk, counted, event=event.id, attempt=event.attempt)
-            await asyncio.to_thread(self._journal.add, again)
+            await asyncio.to_thread(self._journal.add, _attempt(event, result))
             return
         async with self._room:
-            payload = await self._payload(chunk, counted)
+            payload = await self._payload(event, result)
             start = time.perf_counter()
-            failed = await asyncio.to_thread(self._add, event, counted, payload)
+            failed = await asyncio.to_thread(self._add, event, result, payload)
             took = time.perf_counter() - start
         if failed is not None:
-            self._spent.add(counted.key)
+            if result.key:
+                self._spent.add(result.key)
             await self.failed(chunk, failed, event)
-            return
-        async with self.still:
-            self._chunks.folded(chunk)
-            self._gathering.counted(counted, took)
+        elif self._is_own(event):
+            async with self.still:
+                self._chunks.folded(chunk)
+                self._gathering.done(result, took)
 
-    async def _payload(self, chunk: int, counted: Counted) -> bytes | None:
-        """The payload of an event; None if it is gone, or more than a chunk's counts can take."""
-        if not self._has_right_size(chunk, counted):
-            return None  # it will be refused; what it says of itself bounds nothing
-        return await self._payloads.fetch(counted.key, _most(counted))
+    async def _payload(self, event: Event, result: Result) -> bytes | None:
+        """The payload of an event; None if it is gone, larger than it can be, or not wanted."""
+        largest = self._kinds[event.kind].largest(event.chunk, result)
+        return await self._payloads.fetch(result.key, largest) if result.key and largest else None
 
-    def _add(self, event: Event, counted: Counted, payload: bytes | None) -> Failed | None:
-        """Put a payload into the ledger and the journal; what is wrong with it, if anything."""
-        chunk, start = event.chunk, time.perf_counter()
-        if changed := self._plan.changed(chunk):
-            return changed
-        if payload is None and self._has_right_size(chunk, counted):
-            reason = (
-                "its counts expired before they were folded, or are larger than "
-                f"{_most(counted):,} bytes"
-            )
-            return Failed("PayloadError", reason, may_heal=True, worker=counted.worker)
-        try:
-            self._ledger.add(chunk, counted, self._demand_right(chunk, counted, payload))
-        except PayloadError as error:
-            reason = f"its counts arrived damaged ({error})"
-            return Failed("PayloadError", reason, may_heal=True, worker=counted.worker)
-        took = time.perf_counter() - start
-        self._journal.add(
-            Attempt.of(chunk, counted, event=event.id, attempt=event.attempt, fold_seconds=took)
-        )
-        return None
-
-    def _demand_right(self, chunk: int, counted: Counted, payload: bytes | None) -> bytes:
-        if payload is None or not self._has_right_size(chunk, counted):
-            raise PayloadError("it is of another number of bytes")
-        fingerprint = self._signer.fingerprint(payload)
-        if fingerprint and fingerprint != counted.sha256:
-            raise PayloadError("the SHA-256 differs")
-        return payload
-
-    def _has_right_size(self, chunk: int, counted: Counted) -> bool:
-        return counted.bytes_read == self._plan.chunk_bytes(chunk)
+    def _add(self, event: Event, result: Result, payload: bytes | None) -> Failed | None:
+        """Settle a result and take it down; what is wrong with it, if anything."""
+        start = time.perf_counter()
+        failed = self._kinds[event.kind].add(event.chunk, result, payload)
+        if failed is None:
+            self._journal.add(_attempt(event, result, fold_seconds=time.perf_counter() - start))
+        return failed
 
 
-def _most(counted: Counted) -> int:
-    """Bytes of a payload that is fetched."""
-    return min(LARGEST_PAYLOAD, counted.largest)
+def _attempt(event: Event, end: Result | Failed, **facts: Any) -> Attempt:
+    return Attempt.of(
+        event.chunk, end, event=event.id, attempt=event.attempt, job=event.kind, **facts
+    )

@@ -59,7 +59,7 @@ def _count(session: Session, chunks: Chunks, chunk: int, roots: Sequence[str], t
     plan = session.directory.plan
     try:
         spec = plan.spec(chunk, session.resources.errors)
-        log_segments(log := tail.logger(), spec)
+        log_segments(log := tail.logger(), spec.segments)
         log.info("count")
         counts, tally = count_spec(spec, count_segments, roots)
         scanned = time.perf_counter()

@@ -1,4 +1,7 @@
-"""Counts through Redis: has the fleet's workers count every chunk, and folds what they find."""
+"""Through Redis: has the fleet's workers count every chunk, and folds what they find.
+
+Counting or any other kind of job.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from redis.exceptions import OutOfMemoryError, RedisError
 
 from bpefleet.producer.counting.aggregator import Aggregator
+from bpefleet.producer.counting.kinds import WORK
 from bpefleet.producer.counting.loop import run_beside
 from bpefleet.producer.counting.outage import StoppedInOutageError, outages_told
 from bpefleet.producer.counting.payloads import Payloads
@@ -18,19 +22,26 @@ from bpefleet.producer.queueing.enqueue import Enqueuer
 from bpefleet.shared.errors import QueueError
 from bpefleet.shared.redis.connect import connect, connect_async
 from bpefleet.shared.redis.redis_url import redacted
+from bpefleet.shared.wire.kinds import COUNT
 
 if TYPE_CHECKING:
     from redis import Redis
 
     from bpefleet.producer.counting.session import Session
     from bpefleet.producer.fleet.fleet import Fleet
+    from bpefleet.shared.wire.kinds import Kind
     from bpefleet.shared.wire.messages import Failed
 
 _IDLE_SECONDS: Final = 2.0
 
 
-def count_there(session: Session, fleet: Fleet) -> dict[int, Failed]:
-    """Have all chunks that the ledger lacks counted and folded, or until a stop is asked for.
+def count_there(session: Session, fleet: Fleet, kind: Kind = COUNT) -> dict[int, Failed]:
+    """Have a session's chunks counted and folded, or until a stop is asked for.
+
+    Args:
+        session: The run.
+        fleet: Who does it.
+        kind: What is done with them, if not counting.
 
     Returns:
         The chunks that failed for good.
@@ -41,7 +52,7 @@ def count_there(session: Session, fleet: Fleet) -> dict[int, Failed]:
         OutputError: The ledger cannot be written.
     """
     try:
-        return run_beside(lambda: _count(session, fleet))
+        return run_beside(lambda: _count(session, fleet, kind))
     except StoppedInOutageError:
         raise KeyboardInterrupt from None
     except RedisError as error:
@@ -51,11 +62,18 @@ def count_there(session: Session, fleet: Fleet) -> dict[int, Failed]:
         ) from error
 
 
-async def _count(session: Session, fleet: Fleet) -> dict[int, Failed]:
+async def _count(session: Session, fleet: Fleet, kind: Kind) -> dict[int, Failed]:
     patient = fleet.may_come_back
     with connect(fleet.url, fleet.signer, patient=patient) as connection:
         plan, resources = session.directory.plan, session.resources
-        enqueuer = Enqueuer(connection, plan, errors=resources.errors, timeout=resources.timeout)
+        enqueuer = Enqueuer(
+            connection,
+            plan,
+            kind=kind,
+            spec=WORK[kind.name].spec,
+            errors=resources.errors,
+            timeout=resources.timeout,
+        )
         try:
             async with (
                 connect_async(fleet.url, patient=patient) as redis,

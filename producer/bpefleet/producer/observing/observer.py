@@ -26,7 +26,7 @@ from bpefleet.producer.training.sample_tokens import examples
 from bpefleet.shared.wire.status import COUNT, MERGE, Failure, Merging, Running, Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from bpefleet.producer.progress.progress import Progress
     from bpefleet.producer.queueing.chunks import Chunks
@@ -108,11 +108,18 @@ class Watch:
         return time.monotonic() >= self._next + _PATIENCE
 
     def counting(
-        self, ledger: Ledger, chunks: Chunks, sweep: Sweep | None = None, *, now: bool
+        self,
+        ledger: Ledger,
+        chunks: Chunks,
+        sweep: Sweep | None = None,
+        *,
+        now: bool,
+        done: Collection[int] | None = None,
     ) -> Snapshot | None:
         """Show how far counting is; the new snapshot, if there is to be one `now`.
 
-        Without a sweep, what is queued is counted here.
+        Without a sweep, what is queued is counted here. `done` are the chunks that are settled, if
+        not those in the ledger.
         """
         self._say()
         counted = ledger.totals.bytes_read
@@ -127,7 +134,7 @@ class Watch:
         snapshot = self._show(
             replace(
                 self._now,
-                counted=len(ledger.chunks),
+                counted=len(ledger.chunks if done is None else done),
                 running=tuple(Running(c, describe(c), w) for c, w in sorted(running.items())),
                 queued=max(0, len(chunks.queued) - len(running)),
                 waiting=chunks.waiting + chunks.resting,

@@ -23,13 +23,14 @@ from bpefleet.shared.wire.status import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from bpefleet.producer.queueing.chunks import Chunks
     from bpefleet.producer.queueing.sweep import Sweep
     from bpefleet.producer.queueing.workers import Seen
     from bpefleet.producer.store.ledger import Ledger
-    from bpefleet.shared.wire.messages import Counted, Failed
+    from bpefleet.shared.wire.kinds import Result
+    from bpefleet.shared.wire.messages import Failed
 
 _MOST_SAMPLES: Final = 600
 _MOST_COURSES: Final = 7
@@ -39,6 +40,14 @@ _MOST_POINTS: Final = 120
 _MOST_TRACES: Final = 25
 _MOST_TEXT: Final = 4000
 """Characters of a traceback, and of a log: all this is posted each second."""
+_STAGES: Final = {
+    "queue": "queued_seconds",
+    "read": "read_seconds",
+    "scan": "scan_seconds",
+    "encode": "encode_seconds",
+    "publish": "publish_seconds",
+}
+"""Of a result: stage, and the field with its time."""
 _LAG: Final = "lag"
 _BETWEEN: Final = "between chunks"
 
@@ -59,7 +68,7 @@ class Gathering:
     def __init__(self, run: str, chunks: int) -> None:
         self._run = run
         self._chunks = chunks
-        self._done: defaultdict[str, _Done] = defaultdict(_Done)
+        self._workers: defaultdict[str, _Done] = defaultdict(_Done)
         self._failures: Counter[str] = Counter()
         self._series = TimeSeries[Sample](_MOST_SAMPLES)
         self._by_worker = TimeSeries[dict[str, int]](_MOST_POINTS)
@@ -67,18 +76,16 @@ class Gathering:
         self._counts: Counter[str] = Counter()
         self._buckets: defaultdict[str, list[int]] = defaultdict(lambda: [0] * len(BOUNDS))
 
-    def counted(self, end: Counted, fold_seconds: float) -> None:
-        """A chunk was folded."""
-        done = self._done[end.worker]
+    def done(self, end: Result, fold_seconds: float) -> None:
+        """A chunk's result was settled."""
+        done = self._workers[end.worker]
         done.chunks += 1
         done.bytes += end.bytes_read
         done.seconds += end.seconds
         done.peak_rss = max(done.peak_rss, end.peak_rss)
-        self._time("queue", end.queued_seconds)
-        self._time("read", end.read_seconds)
-        self._time("scan", end.scan_seconds)
-        self._time("encode", end.encode_seconds)
-        self._time("publish", end.publish_seconds)
+        for stage, field in _STAGES.items():
+            if hasattr(end, field):
+                self._time(stage, getattr(end, field))
         self._time("fold", fold_seconds)
         self._time(_LAG, max(0.0, time.time() - end.ended))
 
@@ -86,14 +93,14 @@ class Gathering:
         """An attempt failed."""
         self._failures[failure.kind] += 1
 
-    def detail(self, ledger: Ledger, chunks: Chunks, sweep: Sweep) -> Detail:
-        """All of it, and where the run is now."""
+    def detail(self, ledger: Ledger, chunks: Chunks, sweep: Sweep, done: Collection[int]) -> Detail:
+        """All of it, and where the run is now; `done` are the chunks that are settled."""
         self._sample(ledger, sweep)
-        most = nlargest(_MOST_COURSES, self._done, key=lambda name: self._done[name].bytes)
+        most = nlargest(_MOST_COURSES, self._workers, key=lambda name: self._workers[name].bytes)
         points = self._by_worker.points
         return Detail(
             run=self._run,
-            states=self._states(ledger, chunks, sweep.running),
+            states=self._states(done, chunks, sweep.running),
             series=tuple(sample for _, sample in self._series.points),
             times=tuple(time for time, _ in points),
             courses=tuple(
@@ -125,15 +132,15 @@ class Gathering:
             unique, memory = ledger.unique, sweep.redis_memory
             self._series.add(now, Sample(now, ledger.totals.bytes_read, unique, memory))
         if self._by_worker.due(now):
-            self._by_worker.add(now, {name: done.bytes for name, done in self._done.items()})
+            self._by_worker.add(now, {name: done.bytes for name, done in self._workers.items()})
 
-    def _states(self, ledger: Ledger, chunks: Chunks, running: Mapping[int, object]) -> str:
+    def _states(self, done: Collection[int], chunks: Chunks, running: Mapping[int, object]) -> str:
         states = bytearray(STATES["waiting"].encode() * self._chunks)
         groups = (
             (STATES["queued"], chunks.queued),
             (STATES["running"], running),
             (STATES["failed"], chunks.failed),
-            (STATES["counted"], ledger.chunks),
+            (STATES["counted"], done),
         )
         for letter, members in groups:
             code = ord(letter)
@@ -142,7 +149,7 @@ class Gathering:
         return states.decode()
 
     def _worker(self, seen: Seen, chunks: Chunks) -> WorkerView:
-        done = self._done[seen.name]
+        done = self._workers[seen.name]
         busy = seen.chunk in chunks.queued  # the sweep was a while ago
         return WorkerView(
             name=seen.name,

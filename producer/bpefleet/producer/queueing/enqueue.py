@@ -1,4 +1,4 @@
-"""Queues counting jobs, and takes them back."""
+"""Queues a run's jobs, of one kind, and takes them back."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from rq.exceptions import NoSuchJobError
 from rq.job import JobStatus
 
+from bpefleet.producer.planning.plan import Plan
 from bpefleet.producer.queueing.batches import answers
 from bpefleet.shared.queue.jobs import FleetJob, build_job, fleet_queue
 from bpefleet.shared.queue.serializer import JsonSerializer
 from bpefleet.shared.wire.keys import events_key, job_id, payload_keys
+from bpefleet.shared.wire.kinds import COUNT, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from bpefleet.producer.planning.plan import Plan
     from bpefleet.shared.redis.connect import FleetRedis
+    from bpefleet.shared.wire.messages import Message
 
 _TIMEOUT: Final = 600
 _SLOWEST: Final = 100_000
-"""Bytes a second that the slowest regex on the slowest worker is trusted to count."""
+"""Bytes a second that the slowest regex on the slowest worker is trusted to do."""
 
 
 class Enqueuer:
@@ -28,22 +30,34 @@ class Enqueuer:
 
     Attributes:
         signer: What its jobs are signed with, and answers must be.
+        kind: What its jobs do.
     """
 
     def __init__(
-        self, connection: FleetRedis, plan: Plan, *, errors: str = "", timeout: int | None = None
+        self,
+        connection: FleetRedis,
+        plan: Plan,
+        *,
+        kind: Kind = COUNT,
+        spec: Callable[[Plan, int, str], Message] = Plan.spec,
+        errors: str = "",
+        timeout: int | None = None,
     ) -> None:
         """Prepare to queue.
 
         Args:
             connection: The Redis.
             plan: The run.
+            kind: What to do with its chunks.
+            spec: What a worker is told of a chunk, given `errors`.
             errors: What to do about bytes that are not UTF-8, if not what the plan says.
             timeout: Seconds that one attempt may take; None for plenty, by the chunk's size.
         """
         self.signer = connection.signer
+        self.kind = kind
         self._connection = connection
         self._plan = plan
+        self._spec = spec
         self._errors = errors
         self._timeout = timeout
         self._queue = fleet_queue(connection)
@@ -61,7 +75,7 @@ class Enqueuer:
             OutOfMemoryError: Redis is full; nothing was queued.
         """
         chunks = list(chunks)
-        keys = [FleetJob.key_for(job_id(self._plan.run, chunk)) for chunk in chunks]
+        keys = [FleetJob.key_for(self._name(chunk)) for chunk in chunks]
         known = answers(self._connection, keys, lambda pipeline, key: pipeline.exists(key))
         attempts = {
             chunk: attempt
@@ -81,7 +95,7 @@ class Enqueuer:
         The queue is what tells them apart: a taken job's state says "queued" until its work-horse
         is up.
         """
-        ours = {job_id(self._plan.run, chunk).encode(): chunk for chunk in chunks}
+        ours = {self._name(chunk).encode(): chunk for chunk in chunks}
         queue: Any = self._connection.lrange(self._queue.key, 0, -1)
         listed = [name for name in queue if name in ours]
         # In the queue's order, so that Redis finds each near the head.
@@ -97,7 +111,7 @@ class Enqueuer:
         return [ours[name] for name in withdrawn]
 
     def clear(self) -> int:
-        """Take all of the run's jobs off the queue, and what it left in Redis; how many jobs."""
+        """Take all of these jobs off the queue, and what it left in Redis; how many jobs."""
         withdrawn = self.withdraw(range(len(self._plan.chunks)))
         self.forget_run()
         return len(withdrawn)
@@ -108,13 +122,17 @@ class Enqueuer:
         for key in (events_key(self._plan.run), *late):
             self._connection.unlink(key)
 
+    def _name(self, chunk: int) -> str:
+        return job_id(self._plan.run, chunk, self.kind.name)
+
     def _build(self, chunk: int) -> FleetJob:
         size = self._plan.chunk_bytes(chunk)
         return build_job(
             self._plan.run,
             chunk,
-            self._plan.spec(chunk, self._errors),
-            description=f"count {self._plan.describe(chunk)}",
+            self._spec(self._plan, chunk, self._errors),
+            kind=self.kind,
+            description=f"{self.kind.name} {self._plan.describe(chunk)}",
             timeout=self._timeout or _TIMEOUT + size // _SLOWEST,
             connection=self._connection,
         )
@@ -138,7 +156,7 @@ class Enqueuer:
     def _job(self, chunk: int) -> FleetJob | None:
         try:
             job = FleetJob.fetch(
-                job_id(self._plan.run, chunk),
+                self._name(chunk),
                 connection=self._connection,
                 serializer=JsonSerializer,
             )

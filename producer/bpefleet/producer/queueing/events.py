@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bpefleet.producer.queueing.repeated_warnings import RepeatedWarnings
 from bpefleet.shared.wire.event import Event, read_event
 from bpefleet.shared.wire.keys import events_key, payload_prefix
-from bpefleet.shared.wire.messages import Counted, MessageError
+from bpefleet.shared.wire.messages import Failed, MessageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -113,8 +113,9 @@ class Events:
 
         Nobody of ours wrote that: the key may be anything, and is left alone.
         """
-        key = event.body.key if isinstance(event.body, Counted) else ""
-        return key if key.startswith(payload_prefix(self._plan.run, event.chunk)) else ""
+        key = "" if isinstance(event.body, Failed) else event.body.key
+        prefix = payload_prefix(self._plan.run, event.chunk, event.kind)
+        return key if key.startswith(prefix) else ""
 
     def _event(self, entry: bytes, fields: dict[bytes, bytes]) -> Event | None:
         """A stream entry as an event; None, and said to people, if it is none."""

@@ -18,6 +18,7 @@ from bpefleet.producer.queueing.repeated_warnings import RepeatedWarnings
 from bpefleet.producer.queueing.workers import seen_workers
 from bpefleet.shared.process.text import printable
 from bpefleet.shared.wire.keys import QUEUE, REFUSED_FIELD, STAGE_FIELD, events_key, job_id
+from bpefleet.shared.wire.kinds import COUNT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from bpefleet.producer.planning.plan import Plan
     from bpefleet.producer.queueing.events import Events, Place
     from bpefleet.producer.queueing.workers import Seen
+    from bpefleet.shared.wire.kinds import Kind
 
 SWEEP_SECONDS: Final = 2.0
 _SHARE: Final = 4
@@ -75,12 +77,14 @@ class Sweep:
         upkeep: Callable[[int], str | None],
         warn: Callable[[str], None],
         key_id: str = "",
+        kind: Kind = COUNT,
     ) -> None:
         self.running: dict[int, str] = {}
         self.seen: list[Seen] = []
         self.redis_memory = 0
         self.unfolded = 0
         self._plan = plan
+        self._kind = kind
         self._redis = redis
         self._upkeep = upkeep
         self._warn = warn
@@ -217,7 +221,7 @@ class Sweep:
         order in which a job goes, lest one is missed on its way: the queue, the list between, its
         own hash.
         """
-        names = {chunk: job_id(self._plan.run, chunk).encode() for chunk in chunks}
+        names = {chunk: self._job(chunk).encode() for chunk in chunks}
         waiting = await self._listed(f"rq:queue:{QUEUE}")
         taken = await self._listed(f"rq:queue:{QUEUE}:intermediate")
         others = [chunk for chunk in chunks if names[chunk] not in waiting]
@@ -229,12 +233,14 @@ class Sweep:
 
     async def _jobs(self, chunks: list[int]) -> list[Any]:
         """Of each chunk's job its status, worker, stage, and the key of who refused it."""
-        run = self._plan.run
         return await answers_async(
             self._redis,
             chunks,
-            lambda pipeline, chunk: pipeline.hmget(f"rq:job:{job_id(run, chunk)}", _FIELDS),
+            lambda pipeline, chunk: pipeline.hmget(f"rq:job:{self._job(chunk)}", _FIELDS),
         )
+
+    def _job(self, chunk: int) -> str:
+        return job_id(self._plan.run, chunk, self._kind.name)
 
     async def _listed(self, key: str) -> set[bytes]:
         """What is on a list of RQ's.

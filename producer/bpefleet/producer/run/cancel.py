@@ -75,7 +75,9 @@ def _go_on(directory: RunDirectory) -> str:
 def _withdraw(directory: RunDirectory, redis: str) -> int:
     from bpefleet.producer.queueing.enqueue import Enqueuer  # noqa: PLC0415  RQ is slow to import
     from bpefleet.shared.redis.connect import check, connect  # noqa: PLC0415  likewise
+    from bpefleet.shared.wire.kinds import KINDS  # noqa: PLC0415  likewise
 
     check(redis)
     with connect(redis) as connection:
-        return Enqueuer(connection, directory.plan).clear()
+        queues = [Enqueuer(connection, directory.plan, kind=kind) for kind in KINDS.values()]
+        return sum(queue.clear() for queue in queues)

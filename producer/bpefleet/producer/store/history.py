@@ -1,4 +1,4 @@
-"""The history of attempts: who counted which chunk when, and how it ended.
+"""The history of attempts: who did what with which chunk when, and how it ended.
 
 `DIR/attempts.jsonl` holds one line of JSON for each attempt that ended, in the order in which the
 producer learned of it. It is for people; what counts as folded is the ledger's to say. RQ forgets
@@ -19,16 +19,19 @@ import orjson
 
 from bpefleet.producer.files.atomic import open_regular, reading, sync_folder
 from bpefleet.shared.errors import OutputError
-from bpefleet.shared.wire.messages import Counted, Failed, Message, MessageError
+from bpefleet.shared.wire.kinds import COUNT, KINDS
+from bpefleet.shared.wire.messages import Failed, Message, MessageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from bpefleet.shared.wire.kinds import Result
+
 ATTEMPTS: Final = "attempts.jsonl"
-COUNTED: Final = "counted"
+COUNTED: Final = COUNT.done
 FAILED: Final = "failed"
-_OF_COUNTED: Final = (
+_OF_RESULTS: Final = (
     "bytes_read",
     "unique",
     "queued_seconds",
@@ -45,7 +48,7 @@ class Attempt(Message):
 
     Attributes:
         chunk: Index of the chunk in the plan.
-        outcome: `counted` or `failed`.
+        outcome: `failed`, or else what its kind of job calls it (`Kind.done`): `counted`.
         event: Id of the event that told of it; empty if there was none.
         attempt: What tells attempts at the chunk apart (see `jobs.FleetJob.attempt`); empty if
             unknown, as in histories of earlier versions.
@@ -67,6 +70,7 @@ class Attempt(Message):
         encode_seconds: Making the payload.
         publish_seconds: Leaving it in Redis.
         fold_seconds: Adding it to the ledger, in the producer.
+        job: The kind of job.
     """
 
     chunk: int
@@ -90,24 +94,23 @@ class Attempt(Message):
     publish_seconds: float = 0.0
     fold_seconds: float = 0.0
     attempt: str = ""
+    job: str = COUNT.name
 
     @classmethod
     def of(
         cls,
         chunk: int,
-        end: Counted | Failed,
+        end: Result | Failed,
         *,
         event: str = "",
         attempt: str = "",
         final: bool = False,
         fold_seconds: float = 0.0,
+        job: str = COUNT.name,
     ) -> Self:
         """The attempt that ended so."""
         what: dict[str, Any] = (
-            {"outcome": COUNTED, "fold_seconds": fold_seconds}
-            | {name: getattr(end, name) for name in _OF_COUNTED}
-            if isinstance(end, Counted)
-            else {
+            {
                 "outcome": FAILED,
                 "kind": end.kind,
                 "error": end.error,
@@ -115,6 +118,9 @@ class Attempt(Message):
                 "log": end.log,
                 "final": final,
             }
+            if isinstance(end, Failed)
+            else {"outcome": KINDS[job].done, "fold_seconds": fold_seconds}
+            | {name: getattr(end, name) for name in _OF_RESULTS if hasattr(end, name)}
         )
         return cls(
             chunk=chunk,
@@ -124,6 +130,7 @@ class Attempt(Message):
             started=end.started,
             ended=end.ended,
             peak_rss=end.peak_rss,
+            job=job,
             **what,
         )
 
@@ -143,7 +150,7 @@ class Journal:
     An attempt that was given up for lost may still end well, which makes two.
 
     Attributes:
-        tried: How often each chunk was tried, in all sessions.
+        tried: How often each chunk's counting was tried, in all sessions.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -159,7 +166,7 @@ class Journal:
             self.tried: Counter[int] = Counter()
             self._known = set()
             for attempt in _attempts_in(self._path):
-                self.tried[attempt.chunk] += 1
+                self._tell(attempt)
                 self._known.add(_identity(attempt))
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
             self._descriptor = open_regular(self._path, flags)
@@ -193,7 +200,7 @@ class Journal:
                 return
             self._append(orjson.dumps(attempt) + b"\n")
             self._known.add(_identity(attempt))
-            self.tried[attempt.chunk] += 1
+            self._tell(attempt)
 
     def sync(self) -> None:
         """Force what was added to disk: before that, nothing else that tells of it may go.
@@ -218,17 +225,21 @@ class Journal:
             raise
         self._end += len(data)
 
-    def has(self, chunk: int, attempt: str, outcome: str) -> bool:
+    def _tell(self, attempt: Attempt) -> None:
+        if attempt.job == COUNT.name:
+            self.tried[attempt.chunk] += 1
+
+    def has(self, chunk: int, attempt: str, outcome: str, job: str = COUNT.name) -> bool:
         """Whether the end of an attempt is there."""
-        return (chunk, attempt, outcome) in self._known
+        return (job, chunk, attempt, outcome) in self._known
 
 
-def _identity(attempt: Attempt) -> tuple[int, str, str]:
-    return attempt.chunk, attempt.attempt, attempt.outcome
+def _identity(attempt: Attempt) -> tuple[str, int, str, str]:
+    return attempt.job, attempt.chunk, attempt.attempt, attempt.outcome
 
 
-def read_attempts(directory: Path) -> dict[int, list[Attempt]]:
-    """The attempts of a run by chunk, each chunk's in order.
+def read_attempts(directory: Path, job: str = COUNT.name) -> dict[int, list[Attempt]]:
+    """The attempts of a run at one kind of job by chunk, each chunk's in order.
 
     Raises:
         OutputError: The history cannot be read.
@@ -237,12 +248,13 @@ def read_attempts(directory: Path) -> dict[int, list[Attempt]]:
     found: dict[int, list[Attempt]] = {}
     with _explained(path):
         for attempt in _attempts_in(path):
-            found.setdefault(attempt.chunk, []).append(attempt)
+            if attempt.job == job:
+                found.setdefault(attempt.chunk, []).append(attempt)
     return found
 
 
 class History:
-    """The attempts of a run that goes, read as they come.
+    """The attempts at counting of a run that goes, read as they come.
 
     Attributes:
         attempts: By chunk, each chunk's in order, as of the last look.
@@ -266,7 +278,8 @@ class History:
                     return  # it is on its way
                 self._read += len(line)
                 for attempt in _parse(line):
-                    self.attempts.setdefault(attempt.chunk, []).append(attempt)
+                    if attempt.job == COUNT.name:
+                        self.attempts.setdefault(attempt.chunk, []).append(attempt)
 
 
 def _attempts_in(path: Path) -> Iterator[Attempt]:

@@ -36,7 +36,7 @@ _LOADED: Final = (
     "failure_ttl",
 )
 """What is loaded of a job. The other fields have RQ call back, repeat, retry, wait for other jobs
-or read what it should not, of which a counting job does nothing."""
+or read what it should not, of which a job of ours does nothing."""
 
 _LARGEST: Final = 16 << 20
 """Bytes of a job's data: some thousand segments (`split.MAX_SEGMENTS`), each with a long path."""
@@ -61,7 +61,7 @@ def sign_job(signer: Signer, job_id: str, fields: Mapping[str, Any]) -> bytes:
 def admitted(signer: Signer, job_id: str, fields: Mapping[str, bytes]) -> dict[bytes, bytes]:
     """The fields that RQ may load.
 
-    What RQ would decompress without limit is bounded, and whatever a counting job does not need
+    What RQ would decompress without limit is bounded, and whatever a job of ours does not need
     is left out.
 
     Raises:

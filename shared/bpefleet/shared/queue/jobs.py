@@ -1,7 +1,8 @@
-"""The counting job as RQ sees it: how it is built, what it may run, how its end is announced.
+"""A job of the fleet as RQ sees it: how it is built, what it may run, how its end is announced.
 
 Whoever can write to Redis can name any function, callback or webhook in a job, whatever the
-serializer. `FleetJob` runs one function only and drops the rest.
+serializer. `FleetJob` runs the functions of the registered kinds (`kinds.KINDS`), on the chunk that
+its id names, and drops the rest.
 
 RQ tells nobody when a job ends. `FleetJob` adds an event to the run's stream in the MULTI in
 which RQ records the end, so that there is no end without event and no event without end. RQ's own
@@ -37,7 +38,7 @@ from bpefleet.shared.trust.signing import Signer
 from bpefleet.shared.wire import keys
 from bpefleet.shared.wire.event import event_fields
 from bpefleet.shared.wire.failures import describe, describe_text
-from bpefleet.shared.wire.messages import Counted
+from bpefleet.shared.wire.kinds import COUNT, KINDS, kind_of_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,13 +47,14 @@ if TYPE_CHECKING:
     from redis import Redis
     from redis.client import Pipeline
 
-    from bpefleet.shared.wire.messages import CountSpec, Failed
+    from bpefleet.shared.wire.kinds import Kind, Result
+    from bpefleet.shared.wire.messages import Failed, Message
 
 HEARTBEAT: Final = 4
 """Seconds between a worker's signs of life."""
 
 RESULT_TTL: Final = 600
-"""Seconds that RQ keeps a counted job. The event and the payload matter, not this."""
+"""Seconds that RQ keeps a job that ended well. The event and the payload matter, not this."""
 
 FAILURE_TTL: Final = keys.EVENTS_TTL
 """Seconds that RQ keeps a failed job."""
@@ -65,11 +67,11 @@ saw it, and is worth nothing then. So long that clocks which differ by hours do 
 
 
 class ForbiddenJobError(BpefleetError):
-    """A job asks for something else than counting a chunk of its own run."""
+    """A job asks for something else than a known kind of work on its own chunk."""
 
 
 class FleetJob(Job):
-    """A job that counts one chunk.
+    """A job that does one kind of work on one chunk.
 
     Attributes:
         failed: Why the last attempt failed, once known better than RQ's own text says it.
@@ -82,13 +84,18 @@ class FleetJob(Job):
     refused: str = ""
     foreign: bool = False
     log_text: Callable[[], str] | None = None
-    _end: Counted
+    _end: Result
     _signed_with: str = ""
 
     @property
     def bytes_read(self) -> int:
-        """Bytes of text that it counted, once it has."""
+        """Bytes of text that it read, once it has ended well."""
         return self._end.bytes_read
+
+    @property
+    def kind(self) -> str:
+        """The name of its kind, as its id says it; empty for an id that is not ours."""
+        return keys.kind_of(self.id)
 
     @property
     def attempt(self) -> str:
@@ -101,23 +108,29 @@ class FleetJob(Job):
 
     @property
     def func(self) -> Callable[..., Any]:
-        """The counting function.
+        """The function of its kind.
 
         Raises:
-            ForbiddenJobError: The job was refused, names another function, or a chunk that its id
-                does not.
+            ForbiddenJobError: The job was refused, names a function of no kind, or of another kind
+                or a chunk than its id.
         """
         if not self.refused and self._signed_with and not self.signer.key:
             # Its answer could not be signed, and nobody would take it.
             self.refused = f"is signed with key {self._signed_with}, and this side has none"
             self.foreign = True
-        if not self.refused and (self.func_name != keys.COUNT_CHUNK or self.instance is not None):
-            self.refused = f"asks for {self.func_name!r}, which is not run"
-        if not self.refused and tuple(self.args[:2]) != keys.run_and_chunk(self.id):
-            self.refused = "asks for a chunk that is not its own"
+        task = "" if self.refused else self._task()
         if self.refused:
             raise ForbiddenJobError(f"job {self.id} {self.refused}")
-        return import_attribute(keys.COUNT_CHUNK)
+        return import_attribute(task)
+
+    def _task(self) -> str:
+        """The dotted name of its function, a registered one, unless it is refused."""
+        kind = kind_of_task(self.func_name)
+        if kind is None or self.instance is not None:
+            self.refused = f"asks for {self.func_name!r}, which is not run"
+        elif kind.name != self.kind or tuple(self.args[:2]) != keys.run_and_chunk(self.id):
+            self.refused = "asks for a chunk that is not its own"
+        return kind.task if kind else ""
 
     @property
     def unfit(self) -> str:
@@ -189,18 +202,23 @@ class FleetJob(Job):
         super().delete(*args, **kwargs)
 
     def perform(self) -> Any:
-        """Count, and note the outcome for the event.
+        """Do the work, and note the outcome for the event.
 
         The result is serialized here, where a failure to do so fails the job: later, RQ would
         store a text in its place and call that a success.
         """
         try:
             result = super().perform()
-            self._end = Counted.from_json(result)
         except Exception as error:
             self.failed = describe(error)
             raise
         return result
+
+    def _execute(self) -> dict[str, Any]:
+        """Call the function of its kind with messages, and answer with JSON."""
+        run, chunk, spec = self.args
+        self._end = self.func(run, chunk, KINDS[self.kind].spec.from_json(spec))
+        return self._end.to_json()
 
     def _handle_success(
         self, result_ttl: int, pipeline: Pipeline, *args: Any, **kwargs: Any
@@ -223,14 +241,14 @@ class FleetJob(Job):
         )
         self._announce(failed, pipeline)
 
-    def _announce(self, end: Counted | Failed, pipeline: Pipeline) -> None:
+    def _announce(self, end: Result | Failed, pipeline: Pipeline) -> None:
         # The id, not the arguments: it is what the registries and the ledger go by. A refused job
         # is nobody's attempt, and its end is no news to any run.
         if self.refused or (place := keys.run_and_chunk(self.id)) is None:
             return
         run, chunk = place
         stream = keys.events_key(run)
-        event = event_fields(self.signer, run, chunk, self.attempt, end)
+        event = event_fields(self.signer, run, chunk, self.attempt, end, self.kind)
         pipeline.xadd(stream, event)  # type: ignore[arg-type]
         pipeline.expire(stream, keys.EVENTS_TTL)
 
@@ -238,27 +256,29 @@ class FleetJob(Job):
 def build_job(
     run: str,
     chunk: int,
-    spec: CountSpec,
+    spec: Message,
     *,
+    kind: Kind = COUNT,
     description: str,
     timeout: int,
     connection: Redis,
 ) -> FleetJob:
-    """Make the job that counts a chunk; `fleet_queue(…).enqueue_job(job, unique=True)` queues it.
+    """Make the job for a chunk; `fleet_queue(…).enqueue_job(job, unique=True)` queues it.
 
     Args:
         run: The run's id: letters, digits, `-` and `_`.
         chunk: The chunk's index in the run's plan.
-        spec: What to count and how.
+        spec: What to do and how: the `spec` of its kind.
+        kind: What to do.
         description: What people see of the job; anything that could act as markup or terminal
             control is escaped.
         timeout: Seconds that one attempt may take.
         connection: Where the job is stored.
     """
     job = FleetJob.create(
-        keys.COUNT_CHUNK,
+        kind.task,
         args=(run, chunk, spec.to_json()),
-        id=keys.job_id(run, chunk),
+        id=keys.job_id(run, chunk, kind.name),
         description=escaped(description),
         timeout=timeout,
         result_ttl=RESULT_TTL,

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Final
 from bpefleet.shared.process.text import line
 
 if TYPE_CHECKING:
-    from bpefleet.shared.wire.messages import CountSpec
+    from collections.abc import Sequence
+
+    from bpefleet.shared.wire.messages import Segment
 
 _LINES: Final = 20
 _LONGEST: Final = 400
@@ -75,10 +77,10 @@ ATTEMPT: Final = logging.getLogger("bpefleet.worker.attempt")
 
 
 def log_segments(
-    log: logging.Logger | logging.LoggerAdapter[logging.Logger], spec: CountSpec
+    log: logging.Logger | logging.LoggerAdapter[logging.Logger], segments: Sequence[Segment]
 ) -> None:
     """Log what a chunk is made of."""
-    for segment in spec.segments[:_NAMED]:
+    for segment in segments[:_NAMED]:
         log.info("%s bytes %d-%d", segment.path, segment.start, segment.end)
-    if (more := len(spec.segments) - _NAMED) > 0:
+    if (more := len(segments) - _NAMED) > 0:
         log.info("and %d more", more)

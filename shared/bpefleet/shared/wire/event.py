@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from bpefleet.shared.wire.messages import Counted, Failed, MessageError
+from bpefleet.shared.wire import keys
+from bpefleet.shared.wire.kinds import KINDS, Result
+from bpefleet.shared.wire.messages import Failed, MessageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bpefleet.shared.trust.signing import Signer
 
-COUNTED: Final = "counted"
 FAILED: Final = "failed"
 _CONTEXT: Final = "event"
 _MOST: Final = 1 << 20
@@ -30,26 +31,34 @@ class Event:
         chunk: Index of the chunk.
         attempt: Which attempt at it (see `jobs.FleetJob.attempt`).
         body: How it ended.
+        kind: The name of the kind of job.
     """
 
     id: str
     chunk: int
     attempt: str
-    body: Counted | Failed
+    body: Result | Failed
+    kind: str = keys.COUNT
 
 
 def event_fields(
-    signer: Signer, run: str, chunk: int, attempt: str, end: Counted | Failed
+    signer: Signer,
+    run: str,
+    chunk: int,
+    attempt: str,
+    end: Result | Failed,
+    kind: str = keys.COUNT,
 ) -> dict[str, int | str | bytes]:
     """The fields of the stream entry that tells of an end, signed."""
-    outcome = COUNTED if isinstance(end, Counted) else FAILED
+    outcome = FAILED if isinstance(end, Failed) else KINDS[kind].done
+    unit = keys.unit(chunk, kind)
     body = orjson.dumps(end)
     return {
-        "chunk": chunk,
+        "chunk": unit,
         "attempt": attempt,
         "outcome": outcome,
         "body": body,
-        "signature": signer.sign(_CONTEXT, *_signed(run, chunk, attempt, outcome, body)),
+        "signature": signer.sign(_CONTEXT, *_signed(run, unit, attempt, outcome, body)),
     }
 
 
@@ -63,32 +72,34 @@ def read_event(
     """
     name = f"event {entry.decode('ascii', 'replace')}"
     try:
-        chunk, outcome = int(fields[b"chunk"]), fields[b"outcome"].decode("ascii")
+        unit, outcome = fields[b"chunk"].decode("ascii"), fields[b"outcome"].decode("ascii")
         attempt = fields[b"attempt"].decode("ascii")
         body, signature = fields[b"body"], fields.get(b"signature", b"")
     except (KeyError, ValueError) as error:
         # Not the error's own text, which may quote all of a field.
         raise MessageError(f"{name}: a field is missing or malformed") from error
-    if not signer.accepts(signature, _CONTEXT, *_signed(run, chunk, attempt, outcome, body)):
+    if not signer.accepts(signature, _CONTEXT, *_signed(run, unit, attempt, outcome, body)):
         raise MessageError(f"{name}: it is not signed with the fleet's key")
-    if not 0 <= chunk < chunks:
-        raise MessageError(f"{name}: no chunk {chunk}")
+    chunk, kind = keys.chunk_and_kind(unit) or (chunks, "")
+    if chunk >= chunks or kind not in KINDS:
+        raise MessageError(f"{name}: no such chunk, or kind of job")
     if len(body) > _MOST:
         raise MessageError(f"{name}: it is larger than {_MOST} bytes")
-    return Event(entry.decode("ascii", "replace"), chunk, attempt, _end(name, outcome, body))
+    end = _end(name, kind, outcome, body)
+    return Event(entry.decode("ascii", "replace"), chunk, attempt, end, kind)
 
 
-def _end(name: str, outcome: str, body: bytes) -> Counted | Failed:
+def _end(name: str, kind: str, outcome: str, body: bytes) -> Result | Failed:
     try:
         data: Any = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise MessageError(f"{name}: {error}") from error
-    if outcome == COUNTED:
-        return Counted.from_json(data)
+    if outcome == KINDS[kind].done:
+        return KINDS[kind].result.from_json(data)
     if outcome == FAILED:
         return Failed.from_json(data)
     raise MessageError(f"{name}: no such outcome")
 
 
-def _signed(run: str, chunk: int, attempt: str, outcome: str, body: bytes) -> tuple[bytes, ...]:
-    return run.encode(), str(chunk).encode(), attempt.encode(), outcome.encode(), body
+def _signed(run: str, unit: str, attempt: str, outcome: str, body: bytes) -> tuple[bytes, ...]:
+    return run.encode(), unit.encode(), attempt.encode(), outcome.encode(), body

@@ -6,7 +6,7 @@ RQ keeps its own keys under `rq:`; ours all start with `bpefleet:`.
     Stream. Written by workers, in the MULTI that records a job's end; read by the aggregator.
     Trimmed as chunks are folded, deleted at the run's end, else expires after `EVENTS_TTL`.
 
-`bpefleet:payload:<run>:<chunk>:<token>`
+`bpefleet:payload:<run>:<unit>:<token>`
     String. Written by a worker before its job ends; read by the aggregator. Deleted once folded,
     else expires after `PAYLOAD_TTL`.
 
@@ -42,6 +42,7 @@ Redis is disposable: what it holds can be made again from the run directory.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 QUEUE: Final = "bpefleet"
@@ -63,8 +64,11 @@ STAGE_FIELD: Final = "stage"
 LOG_FIELD: Final = "log"
 """Field of a running job's hash with the last lines of its log, as of the stage's beginning."""
 
-COUNT_CHUNK: Final = "bpefleet.worker.tasks.count_chunk"
-"""The dotted name of the counting job: the producer queues it without importing the worker."""
+COUNT: Final = "count"
+"""The name of the first kind of job, which ids and keys leave out."""
+
+_UNIT: Final = re.compile(rf"(?!{COUNT}[0-9])([a-z]*)(0|[1-9][0-9]{{0,17}})")
+"""So that each unit has one spelling."""
 
 PAYLOAD_TTL: Final = 24 * 3600
 """Seconds that an unclaimed payload stays: longer than any producer's absence worth serving."""
@@ -99,14 +103,14 @@ def events_key(run: str) -> str:
     return f"bpefleet:events:{run}"
 
 
-def payload_key(run: str, chunk: int, token: str) -> str:
+def payload_key(run: str, chunk: int, token: str, kind: str = COUNT) -> str:
     """The payload of one attempt at a chunk; `token` keeps attempts apart."""
-    return payload_prefix(run, chunk) + token
+    return payload_prefix(run, chunk, kind) + token
 
 
-def payload_prefix(run: str, chunk: int) -> str:
-    """What the keys of all payloads of a chunk begin with."""
-    return f"bpefleet:payload:{run}:{chunk}:"
+def payload_prefix(run: str, chunk: int, kind: str = COUNT) -> str:
+    """What the keys of all payloads of a chunk begin with, of one kind of job."""
+    return f"bpefleet:payload:{run}:{unit(chunk, kind)}:"
 
 
 def payload_keys(run: str) -> str:
@@ -139,12 +143,30 @@ def check_key(token: str) -> str:
     return f"bpefleet:check:{token}"
 
 
-def job_id(run: str, chunk: int) -> str:
+def unit(chunk: int, kind: str = COUNT) -> str:
+    """One kind of job on one chunk, in ids, keys and events: `7` for counting, else `lines7`."""
+    return f"{'' if kind == COUNT else kind}{chunk}"
+
+
+def chunk_and_kind(text: str) -> tuple[int, str] | None:
+    """The chunk and the kind of job that `unit` made this of; None for a text of other origin."""
+    found = _UNIT.fullmatch(text)
+    return (int(found[2]), found[1] or COUNT) if found else None
+
+
+def job_id(run: str, chunk: int, kind: str = COUNT) -> str:
     """The RQ job id of a chunk: letters, digits, `-` and `_` only, as RQ demands."""
-    return f"{run}-{chunk}"
+    return f"{run}-{unit(chunk, kind)}"
 
 
 def run_and_chunk(job_id: str) -> tuple[str, int] | None:
     """The run and chunk that `job_id` made this id of; None for an id of other origin."""
-    run, _, chunk = job_id.rpartition("-")
-    return (run, int(chunk)) if run and chunk.isascii() and chunk.isdigit() else None
+    run, _, name = job_id.rpartition("-")
+    found = chunk_and_kind(name)
+    return (run, found[0]) if run and found else None
+
+
+def kind_of(job_id: str) -> str:
+    """The kind that `job_id` made this id of; empty for an id of other origin."""
+    found = chunk_and_kind(job_id.rpartition("-")[2])
+    return found[1] if found else ""

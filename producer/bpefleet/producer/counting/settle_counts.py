@@ -1,0 +1,68 @@
+"""Settles counts: checks a chunk's payload and puts it into the ledger."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bpefleet.kernel import PayloadError
+from bpefleet.shared.wire.keys import LARGEST_PAYLOAD
+from bpefleet.shared.wire.messages import Failed
+
+if TYPE_CHECKING:
+    from bpefleet.producer.counting.session import Session
+    from bpefleet.shared.trust.signing import Signer
+    from bpefleet.shared.wire.messages import Counted
+
+
+class SettleCounts:
+    """Puts counts into a run's ledger; see `kinds.Settles`."""
+
+    def __init__(self, session: Session, signer: Signer) -> None:
+        """Prepare to settle; `signer` says what a payload's fingerprint must be."""
+        self._plan = session.directory.plan
+        self._ledger = session.ledger
+        self._signer = signer
+
+    @property
+    def settled(self) -> set[int]:
+        """The chunks in the ledger."""
+        return self._ledger.chunks
+
+    def largest(self, chunk: int, counted: Counted) -> int:
+        """Bytes of the payload at the most; 0 if it will be refused."""
+        # What a count of other text says of itself bounds nothing.
+        return min(LARGEST_PAYLOAD, counted.largest) if self._fits(chunk, counted) else 0
+
+    def add(self, chunk: int, counted: Counted, payload: bytes | None) -> Failed | None:
+        """Put a payload into the ledger; what is wrong with it, if anything."""
+        if changed := self._plan.changed(chunk):
+            return changed
+        try:
+            self._ledger.add(chunk, counted, self._demand_right(chunk, counted, payload))
+        except PayloadError as error:
+            reason = f"its counts arrived damaged ({error})"
+        except _MissingError as error:
+            reason = str(error)
+        else:
+            return None
+        return Failed("PayloadError", reason, may_heal=True, worker=counted.worker)
+
+    def _demand_right(self, chunk: int, counted: Counted, payload: bytes | None) -> bytes:
+        if not self._fits(chunk, counted):
+            raise PayloadError("it is of another number of bytes")
+        if payload is None:
+            raise _MissingError(
+                "its counts expired before they were folded, or are larger than "
+                f"{self.largest(chunk, counted):,} bytes"
+            )
+        fingerprint = self._signer.fingerprint(payload)
+        if fingerprint and fingerprint != counted.sha256:
+            raise PayloadError("the SHA-256 differs")
+        return payload
+
+    def _fits(self, chunk: int, counted: Counted) -> bool:
+        return counted.bytes_read == self._plan.chunk_bytes(chunk)
+
+
+class _MissingError(ValueError):
+    """There is no payload to look at."""

@@ -1,0 +1,94 @@
+"""The kinds of job: what workers run, what they are told, what they answer.
+
+A kind is an entry of `KINDS`; nothing else on the way of a job is told of it, but by its name:
+admission, ids, signatures, events, retries and history go by this. How a result gets into the run
+directory is the producer's to say, in `bpefleet.producer.counting.kinds`.
+
+Every kind is idempotent by chunk, deterministic, and leaves the truth in the run directory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, Self
+
+from bpefleet.shared.wire import keys
+from bpefleet.shared.wire.messages import Counted, CountSpec, Message
+
+
+class Result(Protocol):
+    """What the result messages of all kinds have; of `*_seconds`, those that one has are shown."""
+
+    @property
+    def key(self) -> str:
+        """The Redis key of the payload; empty if the message is all there is."""
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes of text read."""
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the work."""
+
+    @property
+    def peak_rss(self) -> int:
+        """Bytes of peak resident memory of the work-horse."""
+
+    @property
+    def worker(self) -> str:
+        """The worker's name, which begins with its host's."""
+
+    @property
+    def started(self) -> float:
+        """When the attempt began, Unix seconds by the worker's clock."""
+
+    @property
+    def ended(self) -> float:
+        """When it ended, likewise."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As `Message`."""
+
+    @classmethod
+    def from_json(cls, data: object) -> Self:
+        """As `Message`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of job.
+
+    Attributes:
+        name: Lower-case ASCII letters; in ids and keys (see `keys.unit`), so it stays.
+        done: What a chunk is once its job ended well; the outcome in events and in the history,
+            and no other kind's.
+        task: Dotted name of the function that workers run, so that a producer need not import it:
+            it takes the run's id, the chunk's index and a `spec`, and returns a `result`.
+        spec: The message that tells a worker what to do.
+        result: The message that tells the producer what came of it.
+    """
+
+    name: str
+    done: str
+    task: str
+    spec: type[Message]
+    result: type[Result]
+
+
+COUNT: Final = Kind(
+    name=keys.COUNT,
+    done="counted",
+    task="bpefleet.worker.tasks.count_chunk",
+    spec=CountSpec,
+    result=Counted,
+)
+"""Counts the pre-tokens of a chunk."""
+
+KINDS: Final[dict[str, Kind]] = {COUNT.name: COUNT}
+"""All kinds by name: no other job is run, and no other event is read."""
+
+
+def kind_of_task(task: str | None) -> Kind | None:
+    """The kind whose function has this dotted name; None if no kind's has."""
+    return next((kind for kind in KINDS.values() if kind.task == task), None)
