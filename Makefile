@@ -12,11 +12,13 @@ CORE := kernel/core/Cargo.toml
 FUZZ_TARGETS := scan payload merge
 FUZZ_SECONDS ?= 180
 SOAK_MINUTES ?= 5
+BESIDE := -n auto --maxprocesses 8
+MARKED := grep -rl --include='test_*.py' -w tests -e
 AARCH64 := aarch64-unknown-linux-gnu
 KERNEL := $(shell find kernel -name target -prune -o \( -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name Cargo.lock \) -print)
 
 .DEFAULT_GOAL := help
-.PHONY: help install train test test-aarch64 fuzz lint format bench soak audit clean
+.PHONY: help install train test test-slow test-aarch64 fuzz lint format bench soak audit clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -36,9 +38,17 @@ train: install ## Train a tokenizer on the sources of Python's standard library,
 		--chunk-size 4MiB --errors replace -o $(OUT)
 
 # The core is tested optimised, with debug assertions and overflow checks.
+# Files of Python tests go side by side. Then, with nothing beside them, the tests that hold times
+# against a limit or fill the machine: of the files that have any, as all take long to import.
 test: install ## Run all tests: Rust, then Python
 	cargo test --quiet --manifest-path $(CORE)
-	$(BIN)/pytest
+	failed=0; \
+	$(BIN)/pytest $(BESIDE) -m 'not slow and not serial' || failed=1; \
+	$(BIN)/pytest -m 'not slow and serial' $$($(MARKED) mark.serial) || failed=1; \
+	exit $$failed
+
+test-slow: install ## Run the Python tests that show more of the same for long
+	$(BIN)/pytest $(BESIDE) -m slow $$($(MARKED) mark.slow)
 
 test-aarch64: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER = aarch64-linux-gnu-gcc
 test-aarch64: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER = qemu-aarch64 -L /usr/aarch64-linux-gnu

@@ -16,6 +16,8 @@ from build.util import project_wheel_metadata
 import bpefleet
 import bpefleet.producer
 
+pytestmark = pytest.mark.timeout(300)  # the first that asks for wheels builds the kernel
+
 ROOT = Path(__file__).parents[2]
 PARTS = ("producer", "worker", "shared", "dashboard")
 
@@ -111,7 +113,6 @@ def test_wheels_hold_every_module_the_types_and_the_page(wheels: list[Path]) -> 
     assert wanted - held == set()
 
 
-@pytest.mark.timeout(300)
 def test_wheels_install_into_an_empty_environment_and_import(
     wheels: list[Path], tmp_path: Path
 ) -> None:

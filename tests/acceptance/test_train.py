@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,6 +14,10 @@ from bpefleet.shared.tokenizer import MANIFEST
 from tests.artifacts import artifacts
 from tests.command import alive, bpefleet, descendants, start
 from tests.eventually import eventually
+from tests.faults.launcher import TRAINER, command_line
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +143,7 @@ def test_a_killed_trainer_keeps_the_counts(
 
     def trainer() -> int | None:
         for pid in descendants(run.pid):
-            if b"bpefleet.producer.training.trainer" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            if TRAINER in command_line(pid):
                 return pid
         return None
 

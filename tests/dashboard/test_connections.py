@@ -80,6 +80,7 @@ def test_half_sent_requests_are_closed_though_they_trickle(board: Dashboard) -> 
     assert httpx.get(board.url).status_code == 200
 
 
+@pytest.mark.serial
 def test_too_many_connections_lock_nobody_out(board: Dashboard) -> None:
     before = open_files(board)
     resource.prlimit(board.process.pid, resource.RLIMIT_NOFILE, (before + 120, before + 120))
@@ -91,6 +92,7 @@ def test_too_many_connections_lock_nobody_out(board: Dashboard) -> None:
         assert httpx.get(f"{board.url}/healthz", timeout=8).text == "ok"
 
 
+@pytest.mark.serial
 def test_the_limit_of_pages_holds_against_many_at_once(board: Dashboard) -> None:
     ask = f"GET /events HTTP/1.1\r\nHost: {urlsplit(board.url).netloc}\r\n\r\n".encode()
     with ExitStack() as stack:

@@ -31,7 +31,9 @@ def found(text: str, pattern: str) -> dict[bytes, int]:
 
 
 @pytest.mark.parametrize("pattern", FAMILIES)
-@pytest.mark.parametrize("context", ["a{0}b {0}1\n", "A{0}{0}'s"])
+@pytest.mark.parametrize(
+    "context", ["a{0}b {0}1\n", pytest.param("A{0}{0}'s", marks=pytest.mark.slow)]
+)
 def test_every_code_point(pattern: str, context: str) -> None:
     text = "".join(context.format(character) for character in EVERY)
     assert scanned(text, pattern) == found(text, pattern)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bpefleet.producer.store.history import Attempt
 
 POOL = b"bpefleet.worker"
-TRAINER = b"bpefleet.producer.training.trainer"
+TRAINER = b"bpefleet.producer.training.process"
 
 
 class Command:

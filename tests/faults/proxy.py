@@ -19,6 +19,7 @@ class Proxy:
         self._target = target
         self._open = threading.Event()
         self._open.set()
+        self._held = threading.Event()
         self._sockets: list[socket.socket] = []
         self._listener = socket.create_server((LOOPBACK, 0))
 
@@ -40,7 +41,13 @@ class Proxy:
 
     def cut(self) -> None:
         """Let nothing through."""
+        self._held.clear()
         self._open.clear()
+
+    @property
+    def holds(self) -> bool:
+        """Whether something came since it was cut, and is held back."""
+        return self._held.is_set()
 
     def mend(self) -> None:
         """Let everything through, what was held back first."""
@@ -64,6 +71,8 @@ class Proxy:
     def _relay(self, source: socket.socket, sink: socket.socket) -> None:
         with suppress(OSError):
             while data := source.recv(_CHUNK):
+                if not self._open.is_set():
+                    self._held.set()
                 self._open.wait()
                 sink.sendall(data)
             self._open.wait()

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from tests.faults.launcher import Command, Launcher
     from tests.faults.server import Server
 
+pytestmark = pytest.mark.serial
+
 WORKERS: Final = 1000
 FOREIGN: Final = 100_000
 SLOW_DISK: Final = """

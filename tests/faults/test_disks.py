@@ -12,6 +12,7 @@ from bpefleet.producer.store.directory import COUNTS
 from bpefleet.shared.tokenizer import MANIFEST
 from tests.eventually import eventually
 from tests.faults.launcher import counted, folded_files
+from tests.temporary import on_disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
 
     from tests.faults.corpora import Task
     from tests.faults.launcher import Launcher
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """On a disk, not in memory: what is tested here forces files."""
+    with on_disk() as folder:
+        yield folder
 
 
 @pytest.fixture

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from tests.faults.corpora import Task
     from tests.faults.launcher import Command
 
+pytestmark = pytest.mark.serial
+
 OUTAGE: Final = 60.0
 LONG: Final = 60_000
 """Characters of a document that takes some seconds."""

@@ -55,6 +55,7 @@ def test_ctrl_c_once_finishes_what_runs(long: Task, launch: Launcher, out: Path)
     long.check(out)
 
 
+@pytest.mark.serial
 def test_ctrl_c_twice_stops_now(long: Task, launch: Launcher, out: Path) -> None:
     run = launch(*long.train(out), "--workers", 2)
     eventually(lambda: len(run.work_horses) == 2, 20)

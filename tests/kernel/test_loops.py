@@ -16,6 +16,8 @@ from bpefleet.kernel import Counts, InvalidUtf8, KernelError, KernelPanic, merge
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.serial
+
 SECONDS = 0.7
 """How long the loops under test shall run at least: several intervals of the ticker."""
 

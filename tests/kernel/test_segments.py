@@ -282,6 +282,7 @@ def test_nothing_is_read_before_the_file_is_admitted(tmp_path: Path) -> None:
     assert asked == [(str(path), str(path))] * 2
 
 
+@pytest.mark.serial
 def test_a_segment_s_pieces_share_one_time_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

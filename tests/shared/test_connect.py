@@ -98,6 +98,7 @@ def test_an_option_that_there_is_not_is_named() -> None:
     assert "%40" in _complaint("redis://user:p@ss#word@host")
 
 
+@pytest.mark.serial
 def test_a_refused_connection_fails_fast() -> None:
     start = time.monotonic()
     assert "cannot reach Redis" in _complaint(f"redis://user:{_SECRET}@127.0.0.1:1/0")
@@ -108,6 +109,7 @@ def test_a_missing_socket_fails_fast(tmp_path: Path) -> None:
     assert "cannot reach Redis" in _complaint(f"unix://{tmp_path}/nothing")
 
 
+@pytest.mark.serial
 def test_silence_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "ANSWERS_WITHIN", 0.2)
     monkeypatch.setattr(listening, "_LOOKS_WITHIN", 0.2)

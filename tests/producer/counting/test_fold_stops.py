@@ -31,9 +31,10 @@ def test_a_stop_at_once_needs_no_cancellation(plan: Plan, tmp_path: Path, redis_
             task,
             desk,
         ):
-            await asyncio.sleep(0.3)
-            aggregator._session.stop.now = True
             async with asyncio.timeout(10):
+                while await desk.redis.llen(f"rq:queue:{QUEUE}") < 4:  # noqa: ASYNC110  Redis tells nobody
+                    await asyncio.sleep(0.01)
+                aggregator._session.stop.now = True
                 await asyncio.wait([task])
             assert task.cancelled()
             return await desk.redis.llen(f"rq:queue:{QUEUE}")

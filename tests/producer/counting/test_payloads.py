@@ -14,6 +14,7 @@ from redis.exceptions import ResponseError
 
 from bpefleet.producer.counting.payloads import Payloads, _bulk_string, _UnusualError
 from bpefleet.shared.redis.connect import connect_async
+from tests.eventually import eventually
 from tests.faults.proxy import Proxy
 from tests.faults.server import Server
 
@@ -103,7 +104,7 @@ def test_a_connection_that_is_lost_is_made_again(tmp_path: Path) -> None:
             assert await fetcher.fetch("key") == payload
             proxy.cut()
             task = asyncio.create_task(fetcher.fetch("key"))
-            await asyncio.sleep(0.3)
+            await asyncio.to_thread(eventually, lambda: proxy.holds)
             proxy.drop()
             proxy.mend()
             assert await task == payload
@@ -122,7 +123,7 @@ def test_waiting_for_a_silent_server_can_be_cancelled(tmp_path: Path) -> None:
             proxy.cut()
             loop = asyncio.get_running_loop()
             task = asyncio.create_task(fetcher.fetch("key"))
-            await asyncio.sleep(0.3)
+            await asyncio.to_thread(eventually, lambda: proxy.holds)
             start = loop.time()
             task.cancel()
             with pytest.raises(asyncio.CancelledError):

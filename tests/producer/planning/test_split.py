@@ -146,6 +146,7 @@ def test_an_unknown_regex_is_cut_at_special_tokens_only(tmp_path: Path) -> None:
     assert [(s.start, s.end) for chunk in chunks for s in chunk] == [(0, 550), (550, 1107)]
 
 
+@pytest.mark.serial
 def test_a_stretch_without_a_cut_is_looked_through_quickly(tmp_path: Path) -> None:
     """A gigabyte in a second or two, as in a file of holes: a slow search takes half a minute."""
     path = tmp_path / "holes"

@@ -75,6 +75,7 @@ def test_cancelling_keeps_what_is_counted(slow: Task, tmp_path: Path, workers: i
     slow.check(out)
 
 
+@pytest.mark.serial
 def test_cancelling_twice_ends_at_once(tmp_path: Path) -> None:
     long = slow_chunks(tmp_path / "long", 1, 1000, long=[45_000, 45_000])
     out = tmp_path / "run"
