@@ -144,8 +144,9 @@ class Watch:
                 unique=ledger.unique,
                 retries=chunks.retries,
                 workers=sweep.workers if sweep else 1,
-                rate=self._pace.rate(),
-                eta=self._pace.left(self._now.bytes),
+                # A run that waits for a person's retry is at nothing.
+                rate=self._pace.rate() if chunks.unfinished else 0.0,
+                eta=self._pace.left(self._now.bytes) if chunks.unfinished else None,
                 holding=self.holding,
                 redis_memory=sweep.redis_memory if sweep else 0,
                 unfolded=sweep.unfolded if sweep else 0,
