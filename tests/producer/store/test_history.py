@@ -6,6 +6,7 @@ import asyncio
 import os
 import resource
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -117,9 +118,10 @@ def test_a_new_history_s_name_is_on_disk(tmp_path: Path, monkeypatch: pytest.Mon
     assert str(tmp_path) in forced
 
 
-def test_numbers_that_nothing_has_are_no_attempt(tmp_path: Path) -> None:
+def test_numbers_that_nothing_has_are_taken_for_unknown(tmp_path: Path) -> None:
+    """That the attempt failed is known all the same; of a chunk that cannot be, nothing is."""
     good = failed(3)
     odd = good.to_json() | {"peak_rss": 2**63}
     lines = [orjson.dumps(odd), orjson.dumps(good), orjson.dumps(odd | {"chunk": -1})]
     (tmp_path / ATTEMPTS).write_bytes(b"\n".join(lines))
-    assert read_attempts(tmp_path) == {3: [good]}
+    assert read_attempts(tmp_path) == {3: [replace(good, peak_rss=0), good]}

@@ -11,7 +11,7 @@ import errno
 import os
 from collections import Counter
 from contextlib import contextmanager, suppress
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
 
@@ -136,6 +136,7 @@ class Attempt(Message):
 
 
 _NUMBERS: Final = tuple(f.name for f in fields(Attempt) if f.type in ("int", "float"))
+"""Of an attempt. All but the chunk are for people."""
 _LARGEST: Final = 1 << 53
 """Of a number in a history: what is greater is no count and no time, and spoils sums."""
 _LONGEST: Final = 1 << 22
@@ -304,8 +305,10 @@ def _parse(line: bytes) -> Iterator[Attempt]:
     with suppress(orjson.JSONDecodeError, MessageError):
         data = orjson.loads(line)
         attempt = Attempt.from_json(_DEFAULTS | data if isinstance(data, dict) else data)
-        if all(_bounded(getattr(attempt, name)) for name in _NUMBERS):
-            yield attempt
+        if _bounded(attempt.chunk):
+            # A worker may say what it likes; that it failed is known all the same.
+            odd: Any = {name: 0 for name in _NUMBERS if not _bounded(getattr(attempt, name))}
+            yield replace(attempt, **odd) if odd else attempt
 
 
 def _bounded(number: float) -> bool:
