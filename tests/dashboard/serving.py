@@ -56,10 +56,15 @@ def dashboard(redis_url: str, log: Path, *options: str | Path) -> Iterator[Dashb
     with log.open("wb") as stderr, subprocess.Popen(command, stderr=stderr) as process:
         try:
             found = eventually(
-                lambda: re.search(r"open (http://\S+)/\?token=(\S+)", log.read_text()), 20
+                lambda: re.search(r"open (http://\S+)/\?token=(\S*)(.*)", log.read_text()), 20
             )
             assert found is not None
-            yield Dashboard(found[1], found[2], process, log)
+            token = found[2]
+            if "--token-file" in options:  # whose content is not printed
+                assert not token
+                token = Path(options[options.index("--token-file") + 1]).read_text().strip()
+                assert found[3] == f" and what is in {options[-1]}"
+            yield Dashboard(found[1], token, process, log)
         finally:
             process.terminate()
             assert process.wait(20) == 0, log.read_text()
