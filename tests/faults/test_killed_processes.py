@@ -29,10 +29,10 @@ def test_work_horses(slow: Task, launch: Launcher, out: Path, drawn: random.Rand
         eventually(lambda: kill(next(iter(run.work_horses), 0)), 20)
     run.succeeds()
     slow.check(out)
-    killed = [attempt for attempt in history(out) if attempt.kind == "OutOfMemory"]
+    killed = [attempt for attempt in history(out) if attempt.kind == "WorkHorseKilled"]
     # One that had already told of its chunk when it was killed did no harm.
     assert killed
-    assert all("smaller chunks" in attempt.error and attempt.peak_rss for attempt in killed)
+    assert all("SIGKILL" in attempt.error and attempt.peak_rss for attempt in killed)
     assert "it is counted again, retry 1 of 3" in run.said
 
 
