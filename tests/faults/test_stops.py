@@ -206,10 +206,10 @@ def test_cancel_while_merging(many: Task, launch: Launcher, out: Path) -> None:
 
 def test_cancel_while_merging_in_process(launch: Launcher, out: Path, tmp_path: Path) -> None:
     letters = random.Random(1)
-    words = ("".join(letters.choices("abcdefgh", k=letters.randint(8, 30))) for _ in range(200_000))
+    words = ("".join(letters.choices("abcdefgh", k=letters.randint(8, 30))) for _ in range(400_000))
     text = tmp_path / "text.txt"
     text.write_text(" ".join(words))
-    run = launch("train", text, "--vocab-size", 50_000, "-o", out, "--workers", 0)
+    run = launch("train", text, "--vocab-size", 400_000, "-o", out, "--workers", 0)
     eventually(lambda: _merging(out), 30)
     done = bpefleet("cancel", out, timeout=30)
     assert f"stopped process {run.pid}" in done.stdout, done.stderr
