@@ -1,7 +1,29 @@
 """The Python interface, as `bpefleet` exports it."""
 
-from bpefleet.producer.api.runs import merge, resume, status
-from bpefleet.producer.api.train import train, train_async
-from bpefleet.producer.run.pipeline import RunResult
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from bpefleet.producer.api.runs import merge, resume, status
+    from bpefleet.producer.api.train import train, train_async
+    from bpefleet.producer.run.pipeline import RunResult
 
 __all__ = ["RunResult", "merge", "resume", "status", "train", "train_async"]
+
+_PLACES: Final = {
+    "RunResult": "bpefleet.producer.run.pipeline",
+    "train": "bpefleet.producer.api.train",
+    "train_async": "bpefleet.producer.api.train",
+}
+_RUNS: Final = "bpefleet.producer.api.runs"
+
+
+def __getattr__(name: str) -> Any:
+    # Each when it is asked for: `train` needs nothing of the others.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_PLACES.get(name, _RUNS)), name)
+    globals()[name] = found  # in place of the module `train`, which is an attribute from now on
+    return found
