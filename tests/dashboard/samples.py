@@ -8,20 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from bpefleet.shared.wire.keys import RUNS, detail_key, status_key
-from bpefleet.shared.wire.status import (
+from bpefleet.shared.wire.detail import (
     BOUNDS,
     Detail,
-    Failure,
     FailureCount,
-    Running,
     Sample,
-    Snapshot,
     Timing,
     Trace,
     WorkerCourse,
     WorkerView,
 )
+from bpefleet.shared.wire.keys import RUNS, detail_key, status_key
+from bpefleet.shared.wire.status import Failure, Running, Snapshot
 
 if TYPE_CHECKING:
     from redis import Redis

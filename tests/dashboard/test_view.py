@@ -9,8 +9,8 @@ import pytest
 
 from bpefleet.dashboard.stream import Changes
 from bpefleet.dashboard.view import View, agreed, read_view
+from bpefleet.shared.wire.detail import Sample
 from bpefleet.shared.wire.messages import MessageError
-from bpefleet.shared.wire.status import Sample
 from tests.dashboard.samples import sample_detail, sample_snapshot
 
 

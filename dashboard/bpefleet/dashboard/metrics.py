@@ -18,7 +18,8 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from bpefleet.shared.process.text import printable
-from bpefleet.shared.wire.status import BOUNDS, COUNT, DONE, MERGE, PLANNED, STOPPED
+from bpefleet.shared.wire.detail import BOUNDS
+from bpefleet.shared.wire.status import COUNT, DONE, MERGE, PLANNED, STOPPED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
     from bpefleet.dashboard.poller import Poller
     from bpefleet.dashboard.view import View
-    from bpefleet.shared.wire.status import Snapshot, Timing
+    from bpefleet.shared.wire.detail import Timing
+    from bpefleet.shared.wire.status import Snapshot
 
 _STAGES: Final = (PLANNED, COUNT, MERGE, DONE, STOPPED)
 _MOST_RUNS: Final = 50

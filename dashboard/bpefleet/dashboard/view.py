@@ -9,8 +9,9 @@ from typing import Any, Final
 import orjson
 
 from bpefleet.shared.process.text import printable
+from bpefleet.shared.wire.detail import BOUNDS, STATES, Detail
 from bpefleet.shared.wire.messages import MessageError
-from bpefleet.shared.wire.status import BOUNDS, COUNT, DONE, MERGE, STATES, Detail, Snapshot
+from bpefleet.shared.wire.status import COUNT, DONE, MERGE, Snapshot
 
 RUN_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,100}")
 _STRETCH: Final = re.compile(r"(.)\1*", re.DOTALL)

@@ -9,8 +9,8 @@ from bpefleet.producer.observing.chunk_times import STAGES, WORK, counted, stage
 from bpefleet.producer.reports.slow_chunks import explained
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.producer.store.history import History
+from bpefleet.shared.wire.detail import Detail
 from bpefleet.shared.wire.keys import detail_key
-from bpefleet.shared.wire.status import Detail
 
 _LONGEST: Final = 1e9
 """Seconds that are shown at the most, whatever Redis holds."""

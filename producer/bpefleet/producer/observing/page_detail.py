@@ -10,7 +10,7 @@ from heapq import nlargest
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.producer.observing.time_series import TimeSeries
-from bpefleet.shared.wire.status import (
+from bpefleet.shared.wire.detail import (
     BOUNDS,
     STATES,
     Detail,
