@@ -62,6 +62,7 @@ def counted(chunk: int, seconds: float = 1.0, worker: str = "w1", **facts: float
     plain = {"worker": worker, "started": 100.0, "ended": 100.0 + seconds, "peak_rss": 2**20}
     facts_ = {"chunk": chunk, "outcome": COUNTED, "event": f"{chunk}-{worker}", "bytes_read": MB}
     blank = {"kind": "", "error": "", "traceback": "", "log": "", "final": False, "attempt": ""}
+    blank |= {"job": "count"}
     zeros = dict.fromkeys(NEW_FIELDS, 0)
     return Attempt.from_json(blank | zeros | facts_ | plain | stages)
 
