@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from bpefleet.producer import train
+from bpefleet.producer.cli.profile import lines
 from bpefleet.producer.observing.chunk_times import HERE, WORK
 from bpefleet.producer.reports.profile import profile
 from bpefleet.producer.store.directory import RunDirectory
@@ -164,6 +165,19 @@ def test_busy_is_told_of_a_run_in_one_session_only(run: RunDirectory) -> None:
     assert profile(run).busy == pytest.approx(6 / 8)
     with_count(2.0)  # less than from the first start to the last end
     assert profile(run).busy is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "number", "advice"),
+    [(0.3, 10, "use larger chunks"), (2.0, 1, "too few chunks"), (2.0, 10, "came too slowly")],
+)
+def test_idle_workers_get_advice(
+    run: RunDirectory, seconds: float, number: int, advice: str
+) -> None:
+    write(run, *(counted(chunk, seconds) for chunk in range(number)))
+    found = profile(run)
+    assert "hint" not in "\n".join(lines(replace(found, busy=0.9)))
+    assert advice in "\n".join(lines(replace(found, busy=0.23)))
 
 
 def test_json_holds_all_chunks_and_text_the_slowest(run: RunDirectory) -> None:
