@@ -109,6 +109,17 @@ pub struct Merge {
     pub count: u64,
 }
 
+/// What came of merging.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Merged {
+    /// The merges, in order.
+    pub merges: Vec<Merge>,
+    /// Bytes of all words together, each as often as it was counted.
+    pub bytes: u64,
+    /// The tokens that they are once all merges are made.
+    pub tokens: u64,
+}
+
 /// Called with the merges made so far, about fifteen times a second; breaking off ends the
 /// work with [`MergeError::Cancelled`].
 pub type Progress<'p> = dyn FnMut(&[Merge]) -> ControlFlow<()> + 'p;
@@ -123,7 +134,7 @@ pub fn merge<'w, W>(
     words: W,
     options: &Options,
     progress: &mut Progress<'_>,
-) -> Result<Vec<Merge>, MergeError>
+) -> Result<Merged, MergeError>
 where
     W: Iterator<Item = (&'w [u8], u64)> + Clone,
 {
@@ -140,8 +151,10 @@ impl Arena {
         mut self,
         options: &Options,
         progress: &mut Progress<'_>,
-    ) -> Result<Vec<Merge>, MergeError> {
+    ) -> Result<Merged, MergeError> {
         let mut pulse = Pulse::new(progress);
+        let bytes = self.bytes;
+        let mut tokens_left = bytes;
         let mut floor = Floor::new(&self, options);
         let mut tokens = Tokens::new(options.max_token_length);
         let mut pairs = Pairs::initial(&self, floor.count(), &tokens, &mut pulse)?;
@@ -162,10 +175,16 @@ impl Arena {
             look_ahead(&queue, &pairs, &self);
             let whole = rewriter.replace(&mut self, &mut pairs, &chosen, &joint, &mut pulse)?;
             floor.merged(whole);
+            // Each occurrence that was rewritten leaves one token where there were two.
+            tokens_left -= rewriter.rewritten();
             rewriter.settle(&joint, &tokens, floor.count(), &mut pairs, &mut queue);
             pulse.merged(merge)?;
         }
-        Ok(pulse.into_made())
+        Ok(Merged {
+            merges: pulse.into_made(),
+            bytes,
+            tokens: tokens_left,
+        })
     }
 }
 

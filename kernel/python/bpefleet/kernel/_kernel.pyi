@@ -21,6 +21,7 @@ __all__ = [
     "KernelError",
     "KernelPanic",
     "MergeTooLarge",
+    "Merged",
     "PayloadError",
     "PayloadInfo",
     "merge",
@@ -102,6 +103,15 @@ class FoldedCounts:
     def payload(self) -> bytes: ...
     def items(self) -> list[tuple[bytes, int]]: ...
 
+@final
+class Merged:
+    @property
+    def merges(self) -> list[tuple[int, int, int]]: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def tokens(self) -> int: ...
+
 def merge(
     counts: Counts | FoldedCounts,
     merges: int,
@@ -111,4 +121,4 @@ def merge(
     max_token_length: int | None = None,
     progress: Callable[[list[tuple[int, int, int]]], object] | None = None,
     consume: bool = False,
-) -> list[tuple[int, int, int]]: ...
+) -> Merged: ...

@@ -82,9 +82,10 @@ def _mib(peak: int) -> str:
 
 
 def _tokens(manifest: dict[str, Any]) -> Iterator[str]:
-    if sample := manifest.get("sample"):
-        rate = sample["bytes"] / sample["tokens"]
-        yield f"{rate:.2f} bytes per token on a sample of {size(sample['bytes'])}"
+    totals = manifest["totals"]
+    if totals["tokens"]:
+        rate = totals["pretoken_bytes"] / totals["tokens"]
+        yield f"{rate:.2f} bytes per token on the whole corpus"
     longest = manifest["longest_token"]
     yield f"the longest has {several(longest['bytes'], 'byte')}: {_spelled(longest['text'])}"
 

@@ -62,7 +62,6 @@ def merge_again(
                     "missing": missing,
                     "counts_of": source.counts_of
                     or f"run {source.plan.run} ({path.absolute().name})",
-                    "taste": True,
                 }
                 manifest = trainer.train(facts, watch, stop)
                 watch.close()

@@ -293,6 +293,4 @@ def _facts(this: Session, stages: dict[str, Any], missing: object) -> dict[str, 
         "versions": versions(engine),
         "stages": stages,
         "missing": missing,
-        # For who is shown a summary. It is 10 to 20 ms, much of it tiktoken's import.
-        "taste": this.resources.progress,
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from bpefleet.kernel import CountOverflow, MergeTooLarge, merge
+from bpefleet.kernel import CountOverflow, Merged, MergeTooLarge, merge
 from bpefleet.producer.planning.options import BYTES
 from bpefleet.producer.training.artifacts import write_artifacts
 from bpefleet.producer.training.sample_tokens import Shown
@@ -44,8 +44,7 @@ def train_tokenizer(
         counts: Its pre-tokens' counts; emptied.
         totals: Their sums.
         facts: For the manifest: under `versions` what `versions` tells, under `stages` what those
-            before took, by name, under `missing` the chunks that are not in the counts; under
-            `taste` whether to measure the tokenizer on a small sample.
+            before took, by name, under `missing` the chunks that are not in the counts.
         progress: Called about ten times a second, and in the end, with the number of merges made
             so far and examples of their tokens.
         writing: Called once they are all made, before files are written.
@@ -61,23 +60,18 @@ def train_tokenizer(
     options = directory.plan.options
     unique = len(counts)
     start = Stage()
-    tokenizer = _merge(counts, options, progress)
+    tokenizer, merged = _merge(counts, options, progress)
     stages = facts["stages"] | {"merge": start.took()}
     made = len(tokenizer.merges)
     if made < options.merges and not options.allow_fewer_merges:
         raise _exhausted(made, options)
     writing()
-    facts, sample = dict(facts), None
-    if facts.pop("taste", False):
-        from bpefleet.producer.training.sample_rate import taste  # noqa: PLC0415  nobody else needs it
-
-        sample = taste(tokenizer, directory.plan.files)
-    manifest = facts | _manifest(directory.plan, totals, unique, made) | {"stages": stages}
-    manifest |= {"longest_token": _longest(tokenizer), "sample": sample}
+    manifest = facts | _manifest(directory.plan, totals, unique, tokenizer, merged)
+    manifest |= {"stages": stages, "longest_token": _longest(tokenizer)}
     return write_artifacts(directory.path, tokenizer, options.roles, options.export, manifest)
 
 
-def _merge(counts: FoldedCounts, options: Options, progress: Progress) -> Tokenizer:
+def _merge(counts: FoldedCounts, options: Options, progress: Progress) -> tuple[Tokenizer, Merged]:
     tokens = [bytes([byte]) for byte in range(BYTES)]
     pairs: list[tuple[bytes, bytes]] = []
     shown = Shown()
@@ -90,7 +84,7 @@ def _merge(counts: FoldedCounts, options: Options, progress: Progress) -> Tokeni
         progress(len(pairs), shown.pick())
 
     try:
-        merges = merge(
+        merged = merge(
             counts,
             options.merges,
             tie_break=options.tie_break,
@@ -101,9 +95,9 @@ def _merge(counts: FoldedCounts, options: Options, progress: Progress) -> Tokeni
         )
     except (CountOverflow, MergeTooLarge) as error:
         raise TrainerError(str(error), hint="the counts are kept") from error
-    extend(merges[len(pairs) :])
+    extend(merged.merges[len(pairs) :])
     special = {token: len(tokens) + i for i, token in enumerate(options.special_tokens)}
-    return Tokenizer(dict(enumerate(tokens)), pairs, special, options.pattern)
+    return Tokenizer(dict(enumerate(tokens)), pairs, special, options.pattern), merged
 
 
 def _longest(tokenizer: Tokenizer) -> dict[str, Any]:
@@ -122,7 +116,10 @@ def _exhausted(made: int, options: Options) -> ExhaustedError:
     )
 
 
-def _manifest(plan: Plan, totals: Totals, unique: int, made: int) -> dict[str, Any]:
+def _manifest(
+    plan: Plan, totals: Totals, unique: int, tokenizer: Tokenizer, merged: Merged
+) -> dict[str, Any]:
+    made = len(tokenizer.merges)
     return {
         "run": plan.run,
         "options": plan.options.to_json(),
@@ -134,6 +131,8 @@ def _manifest(plan: Plan, totals: Totals, unique: int, made: int) -> dict[str, A
             "unique_pretokens": unique,
             "replaced": totals.replaced,
             "unmatched_bytes": totals.unmatched,
+            "pretoken_bytes": merged.bytes,
+            "tokens": merged.tokens,
             "merges": made,
             "vocab_size": BYTES + made + len(plan.options.special_tokens),
         },
