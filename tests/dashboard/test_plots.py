@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from tests.dashboard.browser import MARKS, opened
 from tests.dashboard.samples import post, sample_detail, sample_snapshot

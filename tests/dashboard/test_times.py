@@ -19,6 +19,7 @@ from bpefleet.producer.observing.snapshot import at_rest
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.producer.store.history import Attempt, Journal
+from bpefleet.producer.training.sample_tokens import Picked
 from bpefleet.shared.wire.messages import Failed
 from bpefleet.shared.wire.status import DONE, PLANNED, STOPPED, Merging, Snapshot
 from tests.command import bpefleet, start
@@ -118,7 +119,7 @@ def test_merging_tells_the_time_left(text: Path, tmp_path: Path) -> None:
         watch.mirror = shown.append
         watch._now = sample_snapshot(stage="merge", merges=1000, eta=None)
         watch._pace.see(0, time.monotonic() - 4)
-        watch.merged(200, {"latest": [], "longest": []})
+        watch.merged(200, Picked((), ()))
         watch.close()
     merging = shown[0]
     assert merging.merging is not None

@@ -17,6 +17,7 @@ from bpefleet.producer.observing.snapshot import SNAPSHOT
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.store.directory import COUNTS, PLAN, RunDirectory
 from bpefleet.producer.store.history import ATTEMPTS
+from bpefleet.producer.training.sample_tokens import Picked
 from bpefleet.shared.errors import ExitCode, OutputError
 from bpefleet.shared.tokenizer import MANIFEST
 from tests.artifacts import ARTIFACTS, artifacts
@@ -161,7 +162,7 @@ def test_a_snapshot_follows_no_link(stopped: Path, tmp_path: Path) -> None:
     (stopped / f"{SNAPSHOT}.new").symlink_to(tmp_path / "victim")
     with locked(stopped), Progress(show=False) as progress:
         watch = Watch(RunDirectory.open(stopped), progress)
-        watch.merged(1, {"latest": [], "longest": []})
+        watch.merged(1, Picked((), ()))
         assert (stopped / SNAPSHOT).is_file()
         watch.close()
     assert not (tmp_path / "victim").exists()

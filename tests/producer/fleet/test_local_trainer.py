@@ -15,6 +15,7 @@ from bpefleet.producer.fleet.local_trainer import TrainerProcess
 from bpefleet.producer.observing.observer import Watch
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.store.directory import RunDirectory
+from bpefleet.producer.store.manifest import Facts
 from bpefleet.producer.store.stop import Stop
 from bpefleet.producer.training.versions import versions
 from bpefleet.shared.errors import InterruptedRunError
@@ -49,13 +50,13 @@ def test_a_trainer_that_takes_long_to_end_spoils_no_finished_run(
     (tmp_path / "sitecustomize.py").write_text(_LONG)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(merge, "_PATIENCE", patience)
-    facts = {"versions": versions(run.plan.engine), "stages": {}, "missing": []}
+    facts = Facts(versions(run.plan.engine), {}, ())
     with Progress(show=False) as progress:
         with TrainerProcess(run.path) as trainer:
             manifest = trainer.train(facts, Watch(run, progress), Stop(run.path, print))
             begun = time.monotonic()
         assert time.monotonic() - begun < 30
-    assert manifest["totals"]["merges"] == 143
+    assert manifest.totals.merges == 143
     assert artifacts(run.path) == artifacts(tmp_path / "done")
     trainer._process.wait()
 
@@ -66,5 +67,5 @@ def test_a_stop_ends_a_trainer_that_says_nothing(run: RunDirectory) -> None:
         os.kill(trainer._process.pid, signal.SIGSTOP)
         stop.request()
         with pytest.raises(InterruptedRunError):
-            trainer.train({"stages": {}}, Watch(run, progress), stop)
+            trainer.train(Facts({}, {}, ()), Watch(run, progress), stop)
         assert trainer._process.poll() == -signal.SIGKILL  # nothing writes to the run any more

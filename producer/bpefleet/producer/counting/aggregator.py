@@ -13,7 +13,6 @@ import asyncio
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Final
 
-import orjson
 from redis.exceptions import OutOfMemoryError, RedisError
 
 from bpefleet.producer.counting.brief_outages import Hiccups
@@ -268,4 +267,4 @@ class Aggregator:
             detail = self._gathering.detail(
                 self._ledger, self.chunks, self._sweep, self._folding.settled
             )
-        return view, orjson.dumps(view), orjson.dumps(detail)
+        return view, view.to_bytes(), detail.to_bytes()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
+from msgspec import json
 
 from bpefleet.producer.files.atomic import read_whole, write_atomically
 from bpefleet.producer.queueing.repeated_warnings import RepeatedWarnings
@@ -37,7 +37,7 @@ def ask_retry(directory: Path, chunks: Sequence[int]) -> None:
     Raises:
         OutputError: It cannot be written.
     """
-    write_atomically(directory / RETRY_FILE, orjson.dumps(list(chunks)))
+    write_atomically(directory / RETRY_FILE, json.encode(list(chunks)))
 
 
 class Requests:
@@ -107,7 +107,4 @@ class Requests:
             self._file.replace(self._file.with_name(f"odd-{RETRY_FILE}"))  # ask of it once only
             raise
         self._file.unlink()
-        chunks = orjson.loads(data)
-        if not isinstance(chunks, list) or any(type(chunk) is not int for chunk in chunks):
-            raise ValueError("no list of chunks")
-        return tuple(chunks)
+        return json.decode(data, type=tuple[int, ...])

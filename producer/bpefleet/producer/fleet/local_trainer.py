@@ -8,18 +8,17 @@ import subprocess
 import sys
 from contextlib import suppress
 from selectors import EVENT_READ, DefaultSelector
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
-import orjson
-
-from bpefleet.shared import errors
-from bpefleet.shared.errors import BpefleetError, TrainerError
+from bpefleet.producer.training import answers
+from bpefleet.shared.errors import TrainerError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from bpefleet.producer.observing.observer import Watch
+    from bpefleet.producer.store.manifest import Facts, Manifest
     from bpefleet.producer.store.stop import Stop
 
 _PATIENCE: Final = 5.0
@@ -56,7 +55,7 @@ class TrainerProcess:
                 if pipe is not None:
                     pipe.close()
 
-    def train(self, facts: dict[str, Any], watch: Watch, stop: Stop) -> dict[str, Any]:
+    def train(self, facts: Facts, watch: Watch, stop: Stop) -> Manifest:
         """Train on the run's counts.
 
         Args:
@@ -76,7 +75,7 @@ class TrainerProcess:
         if stdin is None:  # pragma: no cover  Popen makes it
             raise AssertionError
         try:
-            stdin.write(orjson.dumps(facts) + b"\n")
+            stdin.write(facts.to_bytes() + b"\n")
             stdin.flush()
         except BrokenPipeError:
             raise self._died() from None
@@ -86,20 +85,19 @@ class TrainerProcess:
             self._end()  # before anybody lets go of the directory that it writes to
             raise
 
-    def _follow(self, watch: Watch, stop: Stop) -> dict[str, Any]:
+    def _follow(self, watch: Watch, stop: Stop) -> Manifest:
         for line in self._lines(stop):
-            answer = orjson.loads(line)
-            if "unique" in answer:
-                watch.folded(answer["unique"])
-            elif "merges" in answer:
-                watch.merged(answer["merges"], answer["tokens"])
-            elif "writing" in answer:
-                watch.writing()
-            elif "error" in answer:
-                raise _error(*answer["error"])
-            else:
-                manifest: dict[str, Any] = answer["manifest"]
-                return manifest
+            match answers.read_answer(line):
+                case answers.Folded(unique):
+                    watch.folded(unique)
+                case answers.Merging(merges, tokens):
+                    watch.merged(merges, tokens)
+                case answers.Writing():
+                    watch.writing()
+                case answers.Trained(manifest):
+                    return manifest
+                case answers.Ended() as end:
+                    raise end.error()
         raise self._died()
 
     def _lines(self, stop: Stop) -> Iterator[bytes]:
@@ -145,8 +143,3 @@ class TrainerProcess:
             f"the trainer {how}; the counts are kept",
             hint=f"make room, then go on without counting again: bpefleet resume {self._directory}",
         )
-
-
-def _error(kind: str, message: str, hint: str) -> BpefleetError:
-    found = getattr(errors, kind, TrainerError)
-    return found(message, hint=hint) if issubclass(found, BpefleetError) else TrainerError(message)

@@ -12,10 +12,9 @@ import threading
 import time
 from collections import Counter, deque
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-import orjson
+from msgspec.structs import replace
 
 from bpefleet.producer.files.atomic import create
 from bpefleet.producer.observing.chunk_times import HERE
@@ -252,7 +251,7 @@ class Watch:
         self._next = time.monotonic() + _EVERY
         with self._lock:
             self._now = replace(snapshot, updated=time.time(), redis_away=self._away)
-            data = orjson.dumps(self._now)
+            data = self._now.to_bytes()
             temporary = self._path.with_suffix(".json.new")
             with suppress(OSError):  # a full disk will be said where it matters
                 with create(temporary) as file:

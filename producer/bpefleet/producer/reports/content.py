@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from bpefleet.producer.observing.chunk_times import WORK
 from bpefleet.producer.reports.document import Chart, Heading, Paragraph, Table
@@ -14,6 +14,7 @@ from bpefleet.producer.reports.sample import group
 from bpefleet.producer.reports.throughput import throughput
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.producer.store.history import Attempt
+from bpefleet.producer.store.manifest import Manifest
 from bpefleet.shared.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Facts:
     """
 
     directory: RunDirectory
-    manifest: dict[str, Any]
+    manifest: Manifest
     profile: Profile
     ends: tuple[Attempt, ...]
     tokenizer: Tokenizer
@@ -73,9 +74,9 @@ def content(facts: Facts) -> list[Part]:
 
 
 def _summary(facts: Facts) -> Iterator[Part]:
-    options, totals = facts.manifest["options"], facts.manifest["totals"]
+    options, totals = facts.manifest.options, facts.manifest.totals
     yield Heading(f"Tokenizer {facts.directory.path.absolute().name}", 1)
-    tokens, text = f"{totals['vocab_size']:,} tokens", f"{_mb(totals['bytes'])} of text"
+    tokens, text = f"{totals.vocab_size:,} tokens", f"{_mb(totals.bytes)} of text"
     took = _seconds(_whole(facts.profile))
     yield Paragraph(
         f"{tokens}, merged in {took} from the counts of {text} that {source} made."
@@ -83,17 +84,17 @@ def _summary(facts: Facts) -> Iterator[Part]:
         else f"{tokens}, trained on {text} in {took}."
     )
     rows = [
-        ("run", str(facts.manifest["run"])),
-        ("pattern", str(options["pattern"])),
-        ("tie rule", str(options["tie_break"])),
-        ("special tokens", " ".join(options["special_tokens"]) or "none"),
-        ("merges", f"{totals['merges']:,}"),
-        ("pre-tokens", f"{totals['pretokens']:,}"),
-        ("different pre-tokens", f"{totals['unique_pretokens']:,}"),
-        ("invalid sequences replaced", f"{totals['replaced']:,}"),
-        ("bytes that the pattern misses", f"{totals['unmatched_bytes']:,}"),
-        ("chunks left out", f"{len(facts.manifest.get('missing', [])):,}"),
-        *((name, str(number)) for name, number in facts.manifest["versions"].items()),
+        ("run", facts.manifest.run),
+        ("pattern", options.pattern),
+        ("tie rule", options.tie_break),
+        ("special tokens", " ".join(options.special_tokens) or "none"),
+        ("merges", f"{totals.merges:,}"),
+        ("pre-tokens", f"{totals.pretokens:,}"),
+        ("different pre-tokens", f"{totals.unique_pretokens:,}"),
+        ("invalid sequences replaced", f"{totals.replaced:,}"),
+        ("bytes that the pattern misses", f"{totals.unmatched_bytes:,}"),
+        ("chunks left out", f"{len(facts.manifest.missing):,}"),
+        *facts.manifest.versions.items(),
     ]
     yield Table("What was trained, with what", ("fact", "value"), tuple(rows))
 

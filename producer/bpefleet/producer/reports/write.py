@@ -19,7 +19,7 @@ from bpefleet.producer.reports.content import Facts, content
 from bpefleet.producer.reports.html import page
 from bpefleet.producer.reports.markdown import markdown
 from bpefleet.producer.reports.measure import curve, measure
-from bpefleet.producer.reports.profile import profile, read_manifest
+from bpefleet.producer.reports.profile import profile
 from bpefleet.producer.reports.sample import sample
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.shared.errors import BpefleetError
@@ -68,7 +68,7 @@ def write_report(
         UsageError: tiktoken does not take the run's pattern.
     """
     directory = RunDirectory.open(path)
-    manifest = read_manifest(directory)
+    manifest = directory.finished
     tokenizer = Tokenizer.load(path)
     files = find_files(held_out, warn) if held_out else directory.plan.files
     sources = sample(files, tokenizer.special_tokens, sample_bytes or SAMPLE)

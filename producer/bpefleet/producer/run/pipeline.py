@@ -11,6 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from bpefleet.producer.counting.in_process import count_here
 from bpefleet.producer.counting.session import Session, session
 from bpefleet.producer.files.lock import locked
@@ -26,6 +28,8 @@ from bpefleet.producer.run.missing import all_counted
 from bpefleet.producer.run.outcome import kept, report
 from bpefleet.producer.store.claim import new_run
 from bpefleet.producer.store.directory import RunDirectory
+from bpefleet.producer.store.manifest import Facts, Manifest
+from bpefleet.producer.store.stage import Stage
 from bpefleet.producer.store.stop import Stop
 from bpefleet.producer.training.artifacts import warn_of_unwritten
 from bpefleet.producer.training.trainer import train_tokenizer
@@ -38,7 +42,6 @@ from bpefleet.shared.errors import (
     QueueError,
 )
 from bpefleet.shared.pretokens.patterns import resolve
-from bpefleet.shared.process.usage import Stage
 from bpefleet.shared.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -46,6 +49,8 @@ if TYPE_CHECKING:
 
     from bpefleet.producer.planning.options import Request, Resources
     from bpefleet.producer.planning.sources import SourceFile
+    from bpefleet.producer.store.manifest import Missing
+    from bpefleet.producer.store.stage import Took
     from bpefleet.producer.training.sample_tokens import Picked
 
 _PLAN = Step("plan", facts=("looking at the sources",))
@@ -58,17 +63,22 @@ class RunResult:
 
     Attributes:
         directory: Where its files are.
-        manifest: What was trained, on what, how long it took (see `artifacts`).
+        trained: What was trained, on what, how long it took.
         seconds: How long this process was at it.
         report: The run's report; None if there is none.
         report_seconds: How long that took.
     """
 
     directory: Path
-    manifest: dict[str, Any]
+    trained: Manifest
     seconds: float = 0.0
     report: Path | None = None
     report_seconds: float = 0.0
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """The same as `manifest.json` has it."""
+        return self.trained.to_json()
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
@@ -217,7 +227,7 @@ def _report(
     return replace(result, report=written[-1], report_seconds=start.seconds)
 
 
-def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
+def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> Manifest:
     this.watch.start_counting(this.ledger)
     # Only now: RQ, redis and asyncio are slow to import, and meanwhile the workers start.
     from bpefleet.producer.counting.through_redis import count_there  # noqa: PLC0415
@@ -232,27 +242,27 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
             if fleet.stays:
                 this.watch.mirror = mirror(fleet.url)
     missing = all_counted(this, failed)
-    stages["count"] = (
-        start.took()
-        | _counted(this, before)
-        | {
-            "worker_seconds": this.ledger.totals.seconds,
-            "worker_peak_rss": this.ledger.totals.peak_rss,
-        }
+    totals = this.ledger.totals
+    stages["count"] = structs.replace(
+        start.took(),
+        bytes=totals.bytes_read - before,
+        worker_seconds=totals.seconds,
+        worker_peak_rss=totals.peak_rss,
     )
     this.watch.start_merging(this.ledger)
     fleet.stop()
     return fleet.trainer.train(_facts(this, stages, missing), this.watch, this.stop)
 
 
-def _in_process(this: Session, begun: Stage) -> dict[str, Any]:
+def _in_process(this: Session, begun: Stage) -> Manifest:
     this.watch.start_counting(this.ledger)
     stages = {"plan": begun.took()}
     start, before = Stage(), this.ledger.totals.bytes_read
     with this.stop.on_signals():
         failed = count_here(this)
     missing = all_counted(this, failed)
-    stages["count"] = start.took() | _counted(this, before)
+    counted = this.ledger.totals.bytes_read - before
+    stages["count"] = structs.replace(start.took(), bytes=counted)
     this.watch.start_merging(this.ledger)
     start = Stage()
     counts = this.ledger.folded()
@@ -282,15 +292,5 @@ def _stopping(path: Path, progress: Progress) -> Iterator[Stop]:
         yield stop
 
 
-def _counted(this: Session, before: int) -> dict[str, int]:
-    """The bytes that this session counted, for the rates that are told of it."""
-    return {"bytes": this.ledger.totals.bytes_read - before}
-
-
-def _facts(this: Session, stages: dict[str, Any], missing: object) -> dict[str, Any]:
-    engine = this.directory.plan.engine
-    return {
-        "versions": versions(engine),
-        "stages": stages,
-        "missing": missing,
-    }
+def _facts(this: Session, stages: dict[str, Took], missing: tuple[Missing, ...]) -> Facts:
+    return Facts(versions(this.directory.plan.engine), stages, missing)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import time
+from typing import TYPE_CHECKING, Final
 
 from bpefleet.kernel import CountOverflow, Merged, MergeTooLarge, merge
 from bpefleet.producer.planning.options import BYTES
-from bpefleet.producer.training.artifacts import write_artifacts
+from bpefleet.producer.store.manifest import Facts, LongestToken, Manifest, Source, Sums
+from bpefleet.producer.store.stage import Stage
+from bpefleet.producer.training.artifacts import write_artifacts, write_manifest
 from bpefleet.producer.training.sample_tokens import Shown
 from bpefleet.shared.errors import ExhaustedError, TrainerError
-from bpefleet.shared.process.usage import Stage
 from bpefleet.shared.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
 
     from bpefleet.kernel import FoldedCounts
     from bpefleet.producer.planning.options import Options
-    from bpefleet.producer.planning.plan import Plan
     from bpefleet.producer.store.directory import RunDirectory
     from bpefleet.producer.store.ledger_format import Totals
     from bpefleet.producer.training.sample_tokens import Picked
@@ -33,18 +34,17 @@ def train_tokenizer(
     directory: RunDirectory,
     counts: FoldedCounts,
     totals: Totals,
-    facts: dict[str, Any],
+    facts: Facts,
     progress: Progress,
     writing: Callable[[], object],
-) -> dict[str, Any]:
+) -> Manifest:
     """Merge, and write the artifacts.
 
     Args:
         directory: The run.
         counts: Its pre-tokens' counts; emptied.
         totals: Their sums.
-        facts: For the manifest: under `versions` what `versions` tells, under `stages` what those
-            before took, by name, under `missing` the chunks that are not in the counts.
+        facts: What is known of the run so far.
         progress: Called about ten times a second, and in the end, with the number of merges made
             so far and examples of their tokens.
         writing: Called once they are all made, before files are written.
@@ -61,14 +61,28 @@ def train_tokenizer(
     unique = len(counts)
     start = Stage()
     tokenizer, merged = _merge(counts, options, progress)
-    stages = facts["stages"] | {"merge": start.took()}
+    stages = facts.stages | {"merge": start.took()}
     made = len(tokenizer.merges)
     if made < options.merges and not options.allow_fewer_merges:
         raise _exhausted(made, options)
     writing()
-    manifest = facts | _manifest(directory.plan, totals, unique, tokenizer, merged)
-    manifest |= {"stages": stages, "longest_token": _longest(tokenizer)}
-    return write_artifacts(directory.path, tokenizer, options.roles, options.export, manifest)
+    start = Stage()
+    files = write_artifacts(directory.path, tokenizer, options.roles, options.export)
+    manifest = Manifest(
+        versions=facts.versions,
+        stages=stages | {"artifacts": start.took()},
+        missing=facts.missing,
+        run=directory.plan.run,
+        options=options,
+        sources=tuple(Source(file.path, file.size) for file in directory.plan.files),
+        totals=_sums(directory, totals, unique, merged),
+        files=files,
+        counts_of=facts.counts_of,
+        longest_token=_longest(tokenizer),
+        ended=round(time.time(), 3),
+    )
+    write_manifest(directory.path, manifest)
+    return manifest
 
 
 def _merge(counts: FoldedCounts, options: Options, progress: Progress) -> tuple[Tokenizer, Merged]:
@@ -100,9 +114,9 @@ def _merge(counts: FoldedCounts, options: Options, progress: Progress) -> tuple[
     return Tokenizer(dict(enumerate(tokens)), pairs, special, options.pattern), merged
 
 
-def _longest(tokenizer: Tokenizer) -> dict[str, Any]:
+def _longest(tokenizer: Tokenizer) -> LongestToken:
     token = max(tokenizer.ranks, key=len)
-    return {"bytes": len(token), "text": token[:_SHOWN].decode(errors="replace")}
+    return LongestToken(len(token), token[:_SHOWN].decode(errors="replace"))
 
 
 def _exhausted(made: int, options: Options) -> ExhaustedError:
@@ -116,24 +130,17 @@ def _exhausted(made: int, options: Options) -> ExhaustedError:
     )
 
 
-def _manifest(
-    plan: Plan, totals: Totals, unique: int, tokenizer: Tokenizer, merged: Merged
-) -> dict[str, Any]:
-    made = len(tokenizer.merges)
-    return {
-        "run": plan.run,
-        "options": plan.options.to_json(),
-        "sources": [{"path": file.path, "bytes": file.size} for file in plan.files],
-        "totals": {
-            "bytes": totals.bytes_read,
-            "chunks": len(plan.chunks),
-            "pretokens": totals.pretokens,
-            "unique_pretokens": unique,
-            "replaced": totals.replaced,
-            "unmatched_bytes": totals.unmatched,
-            "pretoken_bytes": merged.bytes,
-            "tokens": merged.tokens,
-            "merges": made,
-            "vocab_size": BYTES + made + len(plan.options.special_tokens),
-        },
-    }
+def _sums(directory: RunDirectory, totals: Totals, unique: int, merged: Merged) -> Sums:
+    plan, made = directory.plan, len(merged.merges)
+    return Sums(
+        bytes=totals.bytes_read,
+        chunks=len(plan.chunks),
+        pretokens=totals.pretokens,
+        unique_pretokens=unique,
+        replaced=totals.replaced,
+        unmatched_bytes=totals.unmatched,
+        merges=made,
+        vocab_size=BYTES + made + len(plan.options.special_tokens),
+        pretoken_bytes=merged.bytes,
+        tokens=merged.tokens,
+    )
