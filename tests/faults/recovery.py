@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from tests.faults.corpora import Task
     from tests.faults.launcher import Command
 
-LONG: Final = 60_000
-"""Characters of chunk 0, which is still being counted whenever a fault comes."""
+LONG: Final = 4.0
+"""CPU seconds of chunk 0, which is still being counted whenever a fault comes."""
 
 
 class Round:
