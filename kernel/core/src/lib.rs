@@ -1,6 +1,7 @@
 //! Scan, count, fold and merge for byte-level BPE, without Python.
 
 pub mod count;
+pub mod cuts;
 pub mod merge;
 pub mod payload;
 mod prefetch;
