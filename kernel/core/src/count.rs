@@ -26,6 +26,13 @@ pub enum Errors {
 }
 
 /// Why a text was not counted to its end. Part of it may have been.
+///
+/// ```
+/// use bpefleet_core::count::CountError;
+///
+/// let error = CountError::InvalidUtf8 { offset: 3 };
+/// assert_eq!(error.to_string(), "invalid UTF-8 at byte 3");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountError {
     /// The byte at this offset does not start or continue a character.
@@ -59,6 +66,29 @@ const BLOCK: usize = 128 << 10;
 ///
 /// # Errors
 /// [`CountError`]; the table then holds the counts of some part of the data.
+///
+/// # Examples
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// use bpefleet_core::count::{count, CountError, Errors};
+/// use bpefleet_core::scan::Pattern;
+/// use bpefleet_core::specials::Specials;
+/// use bpefleet_core::table::CountTable;
+///
+/// let specials = Specials::new(&["<|end|>"])?;
+/// let mut table = CountTable::new();
+/// let mut go_on = |_done| ControlFlow::Continue(());
+/// let text = b"a cat<|end|>a \xffcat";
+/// let mut counted =
+///     |errors| count(text, Pattern::Gpt2, &specials, errors, &mut table, &mut go_on);
+/// assert_eq!(counted(Errors::Strict), Err(CountError::InvalidUtf8 { offset: 14 }));
+///
+/// let mut table = CountTable::new();
+/// let replaced = count(text, Pattern::Gpt2, &specials, Errors::Replace, &mut table, &mut go_on)?;
+/// assert_eq!((replaced, table.get(b"a"), table.get(b" cat")), (1, 2, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn count(
     data: &[u8],
     pattern: Pattern,

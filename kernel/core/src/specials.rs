@@ -3,7 +3,7 @@
 use aho_corasick::{AhoCorasick, Input, MatchKind};
 use memchr::memmem::Finder;
 
-/// A special token that cannot be searched for.
+/// A special token that cannot be searched for. See [`Specials`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SpecialsError {
     /// A special token without bytes would be everywhere.

@@ -3,10 +3,10 @@
 //! The one place that says so: for the chunks of a run, the blocks in which a segment is read,
 //! the blocks in which a text is counted, and the stretches in which a stream is encoded.
 //!
-//! [`CutRule`] is what a split rule allows between ordinary characters; [`Cutter`] adds the
-//! special tokens, before which any rule may be cut and within which none.
+//! [`CutRule`] is what a split rule allows between ordinary characters, proven in [`rule`];
+//! [`Cutter`] adds the special tokens, before which any rule may be cut and within which none.
 
-mod rule;
+pub mod rule;
 #[cfg(test)]
 mod tests;
 

@@ -12,7 +12,7 @@
 //! | Han or kana letter | Chinese or Japanese sign | all |
 //!
 //! White space is `\s`, newlines are `\r` and `\n`; of letters and signs those that
-//! [`is_han_or_kana`] and [`is_sign`] name. No table of Unicode is asked that may change: white
+//! `is_han_or_kana` and `is_sign` name. No table of Unicode is asked that may change: white
 //! space has been the same 25 characters since Unicode 6.3, and the letters and signs named
 //! have had their categories since they were first assigned. So a cut is one for any engine,
 //! of whatever version: the scanners here, the `regex` package, those of tiktoken and Hugging
@@ -92,7 +92,7 @@
 
 use crate::scan::Pattern;
 
-/// Where a split rule lets text be cut: see the module.
+/// Where a split rule lets text be cut: see the [module](self).
 ///
 /// ```
 /// use bpefleet_core::cuts::CutRule;
