@@ -17,7 +17,8 @@ from bpefleet.producer.queueing.other_keys import OtherKeys
 from bpefleet.producer.queueing.repeated_warnings import RepeatedWarnings
 from bpefleet.producer.queueing.workers import seen_workers
 from bpefleet.shared.process.text import printable
-from bpefleet.shared.wire.keys import QUEUE, REFUSED_FIELD, STAGE_FIELD, events_key, job_id
+from bpefleet.shared.wire import rq_keys
+from bpefleet.shared.wire.keys import REFUSED_FIELD, STAGE_FIELD, events_key, job_id
 from bpefleet.shared.wire.kinds import COUNT
 
 if TYPE_CHECKING:
@@ -39,10 +40,7 @@ _SLICE: Final = 10_000
 """Entries of the queue that are read at once."""
 _GLANCED: Final = 1000
 """Chunks that a glance looks at, at the most."""
-_STARTED: Final = b"started"
-_FAILED: Final = b"failed"
-_ENDED: Final = (b"finished", b"failed", b"stopped", b"canceled")
-_FIELDS: Final = ["status", "worker_name", STAGE_FIELD, REFUSED_FIELD]
+_FIELDS: Final = [rq_keys.STATUS, rq_keys.WORKER_NAME, STAGE_FIELD, REFUSED_FIELD]
 
 
 @dataclass(slots=True)
@@ -148,7 +146,7 @@ class Sweep:
         started = {
             chunk: tuple(fields[1:3])
             for chunk, fields in zip(chunks, found, strict=True)
-            if fields and fields[0] == _STARTED
+            if fields and fields[0] == rq_keys.STARTED
         }
         if {_text(worker) for worker, _ in started.values()} - {seen.name for seen in self.seen}:
             self.seen = await seen_workers(self._redis)
@@ -175,14 +173,14 @@ class Sweep:
         misplaced: set[int] = set()
         for chunk, place, fields in await self._states(chunks):
             status, worker, stage, refused = fields
-            if status == _FAILED and refused is not None:
+            if status == rq_keys.FAILED and refused is not None:
                 found.forgotten.append(chunk)
                 self._other_keys.refused(_text(refused))
-            elif status is None or status in _ENDED:
+            elif status is None or status in rq_keys.ENDED:
                 ended[chunk] = status is not None
-            elif status == _STARTED:
+            elif status == rq_keys.STARTED:
                 started[chunk] = worker, stage
-            elif status == b"queued" and not place:
+            elif status == rq_keys.QUEUED and not place:
                 misplaced.add(chunk)
         for chunk in await self._silent(ended, events):
             (found.unannounced if ended[chunk] else found.forgotten).append(chunk)
@@ -222,8 +220,8 @@ class Sweep:
         own hash.
         """
         names = {chunk: self._job(chunk).encode() for chunk in chunks}
-        waiting = await self._listed(f"rq:queue:{QUEUE}")
-        taken = await self._listed(f"rq:queue:{QUEUE}:intermediate")
+        waiting = await self._listed(rq_keys.WAITING)
+        taken = await self._listed(rq_keys.TAKEN)
         others = [chunk for chunk in chunks if names[chunk] not in waiting]
         found = await self._jobs(others)
         return [
@@ -236,7 +234,7 @@ class Sweep:
         return await answers_async(
             self._redis,
             chunks,
-            lambda pipeline, chunk: pipeline.hmget(f"rq:job:{self._job(chunk)}", _FIELDS),
+            lambda pipeline, chunk: pipeline.hmget(rq_keys.job_key(self._job(chunk)), _FIELDS),
         )
 
     def _job(self, chunk: int) -> str:
