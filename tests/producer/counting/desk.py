@@ -105,7 +105,7 @@ async def aggregating(
 ) -> AsyncIterator[tuple[Aggregator, asyncio.Task[None], Desk]]:
     connection = connect(url)
     directory, journal = RunDirectory(folder, plan), Journal(folder)
-    async with connect_async(url) as redis, Payloads(url, redis) as payloads:
+    async with connect_async(url) as redis, Payloads(url) as payloads:
         session = Session(
             directory=directory,
             resources=Resources(),

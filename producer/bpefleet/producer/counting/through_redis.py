@@ -77,7 +77,7 @@ async def _count(session: Session, fleet: Fleet, kind: Kind) -> dict[int, Failed
         try:
             async with (
                 connect_async(fleet.url, patient=patient) as redis,
-                Payloads(fleet.url, redis) as payloads,
+                Payloads(fleet.url, patient=patient) as payloads,
                 outages_told(session, fleet.url),
             ):
                 aggregator = Aggregator(
