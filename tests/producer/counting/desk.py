@@ -153,7 +153,7 @@ async def serve(plan: Plan, ledger: Ledger, url: str, deliver: Deliver, folder: 
             await asyncio.wait([task, worker], return_when=asyncio.FIRST_COMPLETED)
         await end(worker)
         await task
-        await asyncio.to_thread(aggregator._enqueuer.forget_run)
+        await asyncio.to_thread(aggregator._window._enqueuer.forget_run)
         left = {key async for key in desk.redis.scan_iter("bpefleet:*")}
         assert left <= {
             b"bpefleet:runs",

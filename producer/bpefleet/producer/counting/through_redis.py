@@ -91,7 +91,7 @@ async def _count(session: Session, fleet: Fleet, kind: Kind) -> dict[int, Failed
             await asyncio.to_thread(enqueuer.forget_run)
         finally:
             connection.give_up()  # a thread may still wait for it, and asyncio for the thread
-    return aggregator.chunks.failed
+    return aggregator.states.failed
 
 
 class Upkeep:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from bpefleet.producer.files.atomic import create
-from bpefleet.producer.observing.chunk_times import HERE
 from bpefleet.producer.observing.pace import Pace
 from bpefleet.producer.observing.snapshot import SNAPSHOT, at_rest
 from bpefleet.producer.progress.step import Step, step_of
@@ -26,10 +25,10 @@ from bpefleet.producer.training.sample_tokens import examples
 from bpefleet.shared.wire.status import COUNT, MERGE, Failure, Merging, Running, Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Mapping
 
     from bpefleet.producer.progress.progress import Progress
-    from bpefleet.producer.queueing.chunks import Chunks
+    from bpefleet.producer.queueing.chunk_states import ChunkStates
     from bpefleet.producer.queueing.sweep import Sweep
     from bpefleet.producer.store.directory import RunDirectory
     from bpefleet.producer.store.ledger import Ledger
@@ -50,13 +49,12 @@ class Watch:
     """Tells of a run. Writes files: not for use on an event loop.
 
     Attributes:
-        holding: Whether the run waits for failed chunks to be retried.
         tried: How often each chunk was tried, in all sessions.
         mirror: Given each snapshot that the aggregator does not post itself.
     """
 
     def __init__(self, directory: RunDirectory, progress: Progress) -> None:
-        self.holding = False
+        self._held_said = False
         self.tried: Mapping[int, int] = Counter()
         self.mirror: Callable[[Snapshot], None] | None = None
         self._directory = directory
@@ -110,16 +108,14 @@ class Watch:
     def counting(
         self,
         ledger: Ledger,
-        chunks: Chunks,
+        states: ChunkStates,
         sweep: Sweep | None = None,
         *,
         now: bool,
-        done: Collection[int] | None = None,
     ) -> Snapshot | None:
         """Show how far counting is; the new snapshot, if there is to be one `now`.
 
-        Without a sweep, what is queued is counted here. `done` are the chunks that are settled, if
-        not those in the ledger.
+        Without a sweep, this process is the only worker.
         """
         self._say()
         counted = ledger.totals.bytes_read
@@ -127,27 +123,25 @@ class Watch:
         if not now:
             self._show_counted(ledger)
             return None
-        # The sweep was a while ago: some of what ran then is folded by now.
-        seen = sweep.running if sweep else dict.fromkeys(chunks.queued, HERE)
-        running = {chunk: worker for chunk, worker in seen.items() if chunk in chunks.queued}
+        running = states.running()
         describe = self._directory.plan.describe
         snapshot = self._show(
             replace(
                 self._now,
-                counted=len(ledger.chunks if done is None else done),
-                running=tuple(Running(c, describe(c), w) for c, w in sorted(running.items())),
-                queued=max(0, len(chunks.queued) - len(running)),
-                waiting=chunks.waiting + chunks.resting,
-                failed=tuple(self._failures(chunks)),
+                counted=len(states.folded),
+                running=tuple(Running(c, describe(c), w) for c, w in running),
+                queued=len(states.in_flight) - len(running),
+                waiting=states.waiting,
+                failed=tuple(self._failures(states)),
                 bytes_counted=counted,
                 pretokens=ledger.totals.pretokens,
                 unique=ledger.unique,
-                retries=chunks.retries,
+                retries=states.retries.made,
                 workers=sweep.workers if sweep else 1,
                 # A run that waits for a person's retry is at nothing.
-                rate=self._pace.rate() if chunks.unfinished else 0.0,
-                eta=self._pace.left(self._now.bytes) if chunks.unfinished else None,
-                holding=self.holding,
+                rate=self._pace.rate() if states.unfinished else 0.0,
+                eta=self._pace.left(self._now.bytes) if states.unfinished else None,
+                holding=states.held,
                 redis_memory=sweep.redis_memory if sweep else 0,
                 unfolded=sweep.unfolded if sweep else 0,
             )
@@ -155,15 +149,15 @@ class Watch:
         self._progress.show(step_of(snapshot))
         return snapshot
 
-    def held(self, chunks: Chunks) -> None:
-        """The run waits for failed chunks to be retried."""
-        if not self.holding:
-            self.holding = True
+    def held(self, states: ChunkStates) -> None:
+        """The run waits for failed chunks to be retried, or does so no longer."""
+        if states.held and not self._held_said:
             path = self._directory.path
             self.warn(
-                f"{len(chunks.failed)} chunks failed and all others are counted; waiting for "
+                f"{len(states.failed)} chunks failed and all others are counted; waiting for "
                 f"`bpefleet retry {path}`, or the page; Ctrl-C ends the run"
             )
+        self._held_said = states.held
 
     def start_merging(self, ledger: Ledger) -> None:
         """The merge stage begins."""
@@ -238,14 +232,19 @@ class Watch:
                 text, about = self._unsaid.popleft()
                 self._progress.warn(text, run=self._now.run, **about)
 
-    def _failures(self, chunks: Chunks) -> list[Failure]:
+    def _failures(self, states: ChunkStates) -> list[Failure]:
         describe = self._directory.plan.describe
         # The history learns of an attempt a moment later than the chunk's state.
         return [
             Failure(
-                c, describe(c), max(self.tried[c], chunks.attempts(c)), f.worker, f.kind, f.error
+                c,
+                describe(c),
+                max(self.tried[c], states.retries.failed(c)),
+                f.worker,
+                f.kind,
+                f.error,
             )
-            for c, f in sorted(chunks.failed.items())[:_FAILURES_SHOWN]
+            for c, f in sorted(states.failed.items())[:_FAILURES_SHOWN]
         ]
 
     def _show(self, snapshot: Snapshot) -> Snapshot:

@@ -23,9 +23,7 @@ from bpefleet.shared.wire.detail import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from bpefleet.producer.queueing.chunks import Chunks
+    from bpefleet.producer.queueing.chunk_states import ChunkStates
     from bpefleet.producer.queueing.sweep import Sweep
     from bpefleet.producer.queueing.workers import Seen
     from bpefleet.producer.store.ledger import Ledger
@@ -49,7 +47,6 @@ _STAGES: Final = {
 }
 """Of a result: stage, and the field with its time."""
 _LAG: Final = "lag"
-_BETWEEN: Final = "between chunks"
 
 
 @dataclass(slots=True)
@@ -65,9 +62,8 @@ class _Done:
 class Gathering:
     """Takes in what happens; `detail` tells it."""
 
-    def __init__(self, run: str, chunks: int) -> None:
+    def __init__(self, run: str) -> None:
         self._run = run
-        self._chunks = chunks
         self._workers: defaultdict[str, _Done] = defaultdict(_Done)
         self._failures: Counter[str] = Counter()
         self._series = TimeSeries[Sample](_MOST_SAMPLES)
@@ -93,27 +89,27 @@ class Gathering:
         """An attempt failed."""
         self._failures[failure.kind] += 1
 
-    def detail(self, ledger: Ledger, chunks: Chunks, sweep: Sweep, done: Collection[int]) -> Detail:
-        """All of it, and where the run is now; `done` are the chunks that are settled."""
+    def detail(self, ledger: Ledger, states: ChunkStates, sweep: Sweep) -> Detail:
+        """All of it, and where the run is now."""
         self._sample(ledger, sweep)
         most = nlargest(_MOST_COURSES, self._workers, key=lambda name: self._workers[name].bytes)
         points = self._by_worker.points
         return Detail(
             run=self._run,
-            states=self._states(done, chunks, sweep.running),
+            states=_letters(states),
             series=tuple(sample for _, sample in self._series.points),
             times=tuple(time for time, _ in points),
             courses=tuple(
                 WorkerCourse(name, tuple(counted.get(name, 0) for _, counted in points))
                 for name in most
             ),
-            workers=tuple(self._worker(seen, chunks) for seen in sweep.seen),
+            workers=tuple(self._worker(seen, states) for seen in sweep.seen),
             timings=tuple(self._timing(stage) for stage in self._counts if stage != _LAG),
             lag=self._timing(_LAG),
             failures=tuple(FailureCount(k, n) for k, n in sorted(self._failures.items())),
             traces=tuple(
                 Trace(chunk, failed.traceback[-_MOST_TEXT:], failed.log[-_MOST_TEXT:])
-                for chunk, failed in sorted(chunks.failed.items())[:_MOST_TRACES]
+                for chunk, failed in sorted(states.failed.items())[:_MOST_TRACES]
             ),
         )
 
@@ -134,33 +130,35 @@ class Gathering:
         if self._by_worker.due(now):
             self._by_worker.add(now, {name: done.bytes for name, done in self._workers.items()})
 
-    def _states(self, done: Collection[int], chunks: Chunks, running: Mapping[int, object]) -> str:
-        states = bytearray(STATES["waiting"].encode() * self._chunks)
-        groups = (
-            (STATES["queued"], chunks.queued),
-            (STATES["running"], running),
-            (STATES["failed"], chunks.failed),
-            (STATES["counted"], done),
-        )
-        for letter, members in groups:
-            code = ord(letter)
-            for chunk in members:
-                states[chunk] = code
-        return states.decode()
-
-    def _worker(self, seen: Seen, chunks: Chunks) -> WorkerView:
+    def _worker(self, seen: Seen, states: ChunkStates) -> WorkerView:
         done = self._workers[seen.name]
-        busy = seen.chunk in chunks.queued  # the sweep was a while ago
+        chunk, doing, since = states.work_of(seen.name)
         return WorkerView(
             name=seen.name,
             host=seen.host,
             pid=seen.pid,
             heard=seen.heard,
-            chunk=seen.chunk if busy else None,
-            doing=seen.doing if busy or seen.chunk is None else _BETWEEN,
-            since=seen.since if busy else 0.0,
+            chunk=chunk,
+            doing=doing,
+            since=since,
             chunks=done.chunks,
             bytes=done.bytes,
             seconds=done.seconds,
             peak_rss=done.peak_rss,
         )
+
+
+def _letters(states: ChunkStates) -> str:
+    """For each chunk a letter of `STATES`."""
+    letters = bytearray(STATES["waiting"].encode() * states.total)
+    groups = (
+        (STATES["queued"], states.in_flight),
+        (STATES["running"], (chunk for chunk, _ in states.running())),
+        (STATES["failed"], states.failed),
+        (STATES["counted"], states.folded),
+    )
+    for letter, members in groups:
+        code = ord(letter)
+        for chunk in members:
+            letters[chunk] = code
+    return letters.decode()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _FIELDS: Final = [FLEET_WORKER, KEY_FIELD, rq_keys.HOST, rq_keys.PID, rq_keys.HEARD]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Seen:
     """A worker as Redis tells of it; see `status.WorkerView`."""
 
@@ -34,9 +34,6 @@ class Seen:
     heard: float
     is_ours: bool
     key: str
-    chunk: int | None = None
-    doing: str = ""
-    since: float = 0.0
 
 
 def live_workers(connection: Redis) -> int:
