@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from bpefleet.shared.process.repeated_warnings import RepeatedWarnings
 from bpefleet.shared.process.text import line
 from bpefleet.shared.wire.keys import CONTROL_TTL, control_key
 from bpefleet.shared.wire.messages import Message, MessageError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 LARGEST_BODY: Final = 64 << 10
 
 _audit: Final = logging.getLogger("bpefleet.dashboard.audit")
+"""Named by what it is for: whoever keeps these lines apart asks for them by this name."""
 
 
 class RefusedError(Exception):
@@ -82,8 +84,23 @@ async def ask(
 
 def audit(by: str, what: str, outcome: str) -> None:
     """Record who asked for what, and what came of it: a short line, whatever the texts hold."""
+    _audit.info("%s", _entry(by, what, outcome))
+
+
+class Refusals:
+    """Records who asked without the token: anybody may, and as often as they like."""
+
+    def __init__(self) -> None:
+        self._warnings = RepeatedWarnings(_audit, "requests without the token were refused")
+
+    def audit(self, by: str, what: str) -> None:
+        """Record one, if it is among the first."""
+        self._warnings.tell(_entry(by, what, "refused, no token"))
+
+
+def _entry(by: str, what: str, outcome: str) -> str:
     said = ((line(text), most) for text, most in ((by, 100), (what, 300), (outcome, 300)))
-    _audit.info("%s", ": ".join(t if len(t) <= most else f"{t[:most]}…" for t, most in said))
+    return ": ".join(t if len(t) <= most else f"{t[:most]}…" for t, most in said)
 
 
 def _check_chunks(now: Snapshot, chunks: tuple[int, ...]) -> None:

@@ -20,7 +20,7 @@ from starlette.responses import (
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from bpefleet.dashboard.actions import LARGEST_BODY, RefusedError, ask, audit, read_wish
+from bpefleet.dashboard.actions import LARGEST_BODY, Refusals, RefusedError, ask, audit, read_wish
 from bpefleet.dashboard.connections import most_pages
 from bpefleet.dashboard.guard import Guard
 from bpefleet.dashboard.metrics import exposition
@@ -80,6 +80,7 @@ class Dashboard:
         self._access = access
         self._closing = closing
         self._poller = Poller(redis)
+        self._refusals = Refusals()
         self._pages: set[object] = set()
         self._most_pages = most_pages()
 
@@ -143,7 +144,7 @@ class Dashboard:
         run, action = request.path_params["run"], request.path_params["action"]
         by = f"the page at {request.client.host if request.client else 'a socket'}"
         if not self._access.may_act(request.headers):
-            audit(by, f"{action} {run}", "refused, no token")
+            self._refusals.audit(by, f"{action} {run}")
             return PlainTextResponse(_TOKEN_NEEDED, 401)
         if action not in (RETRY, CANCEL):
             return PlainTextResponse("there is no such request", 404)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from bpefleet.dashboard.view import View
 
+logger = logging.getLogger(__name__)
+
 WORKERS: Final = "/workers"
 """What is watched for the page of all workers; no run is called that."""
 
@@ -32,7 +34,6 @@ _GAP: Final = 0.1
 
 _PATIENCE: Final = 3.0
 """Seconds for a look: with those between two, a Redis that is away is told of within five."""
-_log: Final = logging.getLogger("bpefleet.dashboard")
 
 
 class Poller:
@@ -111,14 +112,14 @@ class Poller:
             async with asyncio.timeout(_PATIENCE):
                 await self._read(details)
             if self.problem:
-                _log.warning("Redis answers again")
+                logger.warning("Redis answers again")
             self.problem = ""
         except (RedisError, OSError, TimeoutError) as error:
             # It may be there and refuse: a wrong password, or a key of another kind.
             refused = isinstance(error, ResponseError)
             what = "Redis refuses to tell" if refused else "Redis does not answer"
             if not self.problem:
-                _log.warning("%s: %s", what, line(str(error)))
+                logger.warning("%s: %s", what, line(str(error)))
             self.problem = f"{what}; what is shown is old"
         async with self._looked:
             self.looks += 1

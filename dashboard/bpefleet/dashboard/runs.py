@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from redis.exceptions import RedisError, ResponseError
 
 from bpefleet.dashboard.view import RUN_NAME, View, read_view
+from bpefleet.shared.process.repeated_warnings import RepeatedWarnings
 from bpefleet.shared.process.text import line
 from bpefleet.shared.wire.keys import RUNS, detail_key, report_key, status_key
 from bpefleet.shared.wire.messages import MessageError
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from redis.asyncio import Redis
+
+logger = logging.getLogger(__name__)
 
 _MOST_RUNS: Final = 200
 _MOST_NAMES: Final = 100_000
@@ -34,7 +37,6 @@ _LARGEST_DETAIL: Final = 16 << 20
 """Bytes of a detail that are read: chunks by the million."""
 
 _LONGEST_REASON: Final = 300
-_log: Final = logging.getLogger("bpefleet.dashboard")
 
 
 @dataclass(slots=True)
@@ -62,6 +64,7 @@ class Runs:
         self._known: dict[str, _Known] = {}
         self._none: dict[str, float] = {}  # names without a run, and their scores
         self._odd: set[str] = set()
+        self._warnings = RepeatedWarnings(logger, "runs were not shown, or not in full")
 
     async def read(self, details: Collection[str] | None) -> None:
         """Read all runs, and the details of some; None for those of all.
@@ -138,7 +141,8 @@ class Runs:
     def _complain(self, run: str, what: str, error: Exception) -> None:
         if run not in self._odd:
             self._odd.add(run)
-            _log.warning("run %s is %s: %s", run, what, line(str(error))[:_LONGEST_REASON])
+            text = f"run {run} is {what}: {line(str(error))[:_LONGEST_REASON]}"
+            self._warnings.tell(text, run=run)
 
 
 def _text(answer: Any) -> Any:

@@ -112,7 +112,7 @@ async def aggregating(
             ledger=ledger,
             journal=journal,
             watch=Watch(directory, Progress(show=False)),
-            stop=Stop(folder, print),
+            stop=Stop(folder),
             todo=sorted(set(range(CHUNKS)) - ledger.chunks),
         )
         aggregator = Aggregator(

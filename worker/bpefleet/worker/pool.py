@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bpefleet.shared.trust.signing import Signer
     from bpefleet.worker.told import Told
 
-log = logging.getLogger("bpefleet.worker")
+logger = logging.getLogger(__name__)
 
 _HEALTHY_AFTER: Final = 60.0
 _LONGEST_DELAY: Final = 30.0
@@ -134,11 +134,16 @@ class WorkerPool:
         young = time.monotonic() - child.born < _HEALTHY_AFTER
         deaths = child.deaths + 1 if young else 0
         how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
-        log.warning("worker process %d %s; starting another", pid, how)
+        logger.warning("worker process %d %s; another is started", pid, how)
         self._start(deaths)
 
     def _stop(self) -> None:
         self._stops += 1
+        logger.info(
+            "stopping: the running chunks are finished first; a second signal stops at once"
+            if self._stops == 1
+            else "stopping at once"
+        )
         self._send(signal.SIGTERM if self._stops == 1 else signal.SIGKILL)
 
     def _send(self, number: signal.Signals) -> None:
@@ -148,10 +153,10 @@ class WorkerPool:
 
     def _feel_pulse(self) -> None:
         if self._children and not self._pulse.due_in and (text := self._pulse.beat()):
-            log.warning("%s", text)
+            logger.warning("%s", text)
         if self._stops and self._pulse.away_since and not self._deserted:
             self._deserted = True
-            log.warning("stopping at once; what was being counted is counted again elsewhere")
+            logger.warning("stopping at once; what was being counted is counted again elsewhere")
             self._send(signal.SIGKILL)
 
     def _work(self, pool: int, deaths: int, desk: int) -> None:
@@ -174,14 +179,16 @@ class WorkerPool:
                 desk=self._told.tally.desk(desk),
             )
             bind(worker=worker.name)
-            worker.work(logging_level=logging.getLevelName(log.getEffectiveLevel()))
+            # RQ's own debug records tell of RQ, not of the fleet.
+            level = max(logger.getEffectiveLevel(), logging.INFO)
+            worker.work(logging_level=logging.getLevelName(level))
             # RQ ends its loop in silence after an unexpected error, too.
             code = 0 if worker.stop_requested else 1
         except StopRequested:  # RQ's loop catches it, but not between its turns
             code = 0
         except RedisError as error:
-            log.error("%s", explained(self._url, error))  # noqa: TRY400  it says all
+            logger.error("%s", explained(self._url, error))  # noqa: TRY400  it says all
         except BaseException:
-            log.exception("worker process %d failed", os.getpid())
+            logger.exception("worker process %d failed", os.getpid())
         finally:
             os._exit(code)

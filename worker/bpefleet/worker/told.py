@@ -13,7 +13,7 @@ from bpefleet.worker.tally import Noted
 if TYPE_CHECKING:
     from bpefleet.worker.tally import Tally
 
-log = logging.getLogger("bpefleet.worker")
+logger = logging.getLogger(__name__)
 
 LOOK_SECONDS: Final = 0.5
 _IDLE_AFTER: Final = 5.0
@@ -35,7 +35,7 @@ class Told:
 
     def begin(self) -> None:
         """The workers are about to serve."""
-        log.log(NOTICE, "serving: %s", self._served)
+        logger.log(NOTICE, "serving: %s", self._served, extra={"workers": self.tally.workers})
 
     def look(self) -> None:
         """Tell of what changed, or goes on for long, since the last look."""
@@ -48,20 +48,33 @@ class Told:
             if noted.busy or done:
                 self._busy_since = self._busy_at = now
                 self._next = now + pause(0.0)
-                log.log(NOTICE, "busy%s", _runs(noted))
+                self._log(noted, "busy%s", _runs(noted))
         elif now - self._busy_at > _IDLE_AFTER:
-            log.log(NOTICE, "idle, after %s", self._did(noted, self._busy_at))
+            self._log(noted, "idle, after %s", self._did(noted, self._busy_at))
             self._busy_since, self._before = None, noted
         elif now >= self._next:
             self._next = now + pause(now - self._busy_since)
             busy = f"{noted.busy} of {several(self.tally.workers, 'worker')} busy"
-            log.log(NOTICE, "%s%s: %s", busy, _runs(noted), self._did(noted, now))
+            self._log(noted, "%s%s: %s", busy, _runs(noted), self._did(noted, now))
 
     def end(self) -> None:
         """The workers have ended."""
         noted = self.tally.noted()
         seconds = time.monotonic() - self._began
-        log.log(NOTICE, "ended after %s: %s", clock(seconds), _work(noted, Noted()))
+        self._log(noted, "ended after %s: %s", clock(seconds), _work(noted, Noted()))
+
+    def _log(self, noted: Noted, text: str, *words: str) -> None:
+        """Log a line, with what was done since the workers began to serve as its fields."""
+        about = {
+            "workers": self.tally.workers,
+            "busy": noted.busy,
+            "runs": sorted(noted.runs),
+            "chunks": noted.chunks,
+            "bytes": noted.bytes,
+            "failed": noted.failed,
+            "seconds": round(time.monotonic() - self._began, 3),
+        }
+        logger.log(NOTICE, text, *words, extra=about)
 
     def _did(self, noted: Noted, until: float) -> str:
         seconds = until - (self._busy_since or until)

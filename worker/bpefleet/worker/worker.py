@@ -24,6 +24,7 @@ from rq.utils import now
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.process.lifeline import die_with
 from bpefleet.shared.process.memory import memory_limit, peak_of
+from bpefleet.shared.process.repeated_warnings import RepeatedWarnings
 from bpefleet.shared.process.text import printable
 from bpefleet.shared.queue.jobs import FAILURE_TTL, HEARTBEAT, FleetJob
 from bpefleet.shared.queue.serializer import JsonSerializer, install
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 install()
 # RQ asks whether stdout is a terminal, and writes colours into what goes to our logs on stderr.
 logutils.colorizer.notty = True
+
+logger = logging.getLogger(__name__)
 
 _MUCH: Final = 0.2
 """Of all memory: a work-horse with less was hardly killed for want of it."""
@@ -96,6 +99,9 @@ class FleetWorker(Worker):
         self._met_own_key = False
         self._told_other_key = False
         self.log.addFilter(_BRIEFLY)
+        self._refused = RepeatedWarnings(logger, "jobs were refused by this worker")
+        self._dropped = RepeatedWarnings(logger, "jobs were too old and dropped by this worker")
+        self._nameless = RepeatedWarnings(logger, "entries of the queue named no job; dropped")
         self._desk = desk or Tally(1).desk(0)
         # RQ itself makes workers without queues when it lists them.
         if self.queues and self.queue_names() != [keys.QUEUE]:
@@ -163,11 +169,11 @@ class FleetWorker(Worker):
     def _put_aside(self, job: FleetJob, queue: Queue, why: str) -> None:
         """Record that a job is refused, for those who look."""
         if not job.foreign:
-            self.log.warning("job %s %s; it is not run", job.id, printable(why), extra=_about(job))
+            self._refused.tell(f"job {job.id} {why}; it is not run", **_about(job))
         elif not self._told_other_key:
             self._told_other_key = True
             text = "job %s %s; it is not run: give producer and workers the same --key-file"
-            self.log.warning(text, job.id, printable(why), extra=_about(job))
+            logger.warning(text, job.id, why, extra=_about(job))
         job.failure_ttl = FAILURE_TTL  # else RQ keeps it for a year
         with self.connection.pipeline() as pipeline:
             pipeline.lrem(queue.intermediate_queue.key, 1, job.id)
@@ -176,8 +182,8 @@ class FleetWorker(Worker):
 
     def _drop(self, job: FleetJob, queue: Queue) -> None:
         """Forget a job whose last date is over: a run that wants it yet queues it again."""
-        text = "job %s (%s) was to be begun by %s; it is dropped"
-        self.log.warning(text, job.id, job.description, job.last_date, extra=_about(job))
+        text = f"job {job.id} ({job.description}) was to be begun by {job.last_date}; it is dropped"
+        self._dropped.tell(text, **_about(job))
         with self.connection.pipeline() as pipeline:
             pipeline.lrem(queue.intermediate_queue.key, 1, job.id)
             pipeline.unlink(job.key)
@@ -220,12 +226,12 @@ class FleetWorker(Worker):
             try:
                 return super().dequeue_job_and_maintain_ttl(*args, **options)
             except ValueError:  # RQ cannot even make a job of it
-                self.log.warning("an entry of the queue that names no job was dropped")
+                self._nameless.tell("an entry of the queue that names no job was dropped")
 
     def handle_exception(self, job: Job, *exc_info: Any) -> None:
         """Log a failed chunk in one line; the traceback is in the job and in its event."""
-        text, why = "job %s (%s) failed: %s", printable(str(exc_info[1]))
-        self.log.warning(text, job.id, job.description, why, extra=_about(job))
+        text = "job %s (%s) failed: %s"
+        logger.warning(text, job.id, job.description, exc_info[1], extra=_about(job))
 
     def handle_work_horse_killed(
         self, job: Job, retpid: int | None, ret_val: int | None, rusage: struct_rusage | None
@@ -233,7 +239,7 @@ class FleetWorker(Worker):
         """Say in plain words how the work-horse ended, in the log and in the job's event."""
         failed = _explain_death(retpid, ret_val, rusage)
         text = "job %s (%s): %s"
-        self.log.warning(text, job.id, job.description, failed.error, extra=_about(job))
+        logger.warning(text, job.id, job.description, failed.error, extra=_about(job))
         if isinstance(job, FleetJob):
             job.failed = replace(failed, worker=self.name)
 
@@ -241,7 +247,7 @@ class FleetWorker(Worker):
         """Do without RQ's commands if Redis refuses them; its absence is waited for elsewhere."""
         if not isinstance(exc, RedisError):
             raise exc
-        self.log.warning("RQ's commands to this worker are not heard: %s", exc)
+        logger.warning("RQ's commands to this worker are not heard: %s", exc)
         thread.stop()
 
     def unsubscribe(self) -> None:
@@ -256,7 +262,7 @@ class FleetWorker(Worker):
 
 
 def _about(job: Job) -> dict[str, str | int]:
-    """What a record of a job is about; see `logs.FIELDS`."""
+    """What a record about a job has as its `extra`."""
     place = keys.run_and_chunk(job.id)
     return {"run": place[0], "chunk": place[1]} if place else {}
 

@@ -65,9 +65,8 @@ def session(
     plan = directory.plan
     directory.make_counts()  # some copying leaves empty folders out
     # Before anything else reads it: what is damaged has to be set aside first.
-    ledger = Ledger(directory.counts, plan.digest, chunks=len(plan.chunks), mend=progress.warn)
+    ledger = Ledger(directory.counts, plan.digest, chunks=len(plan.chunks), mend=True)
     watch = Watch(directory, progress)
-    stop.say = watch.warn
     todo = sorted(set(only or range(len(plan.chunks))) - ledger.chunks)
     journal = Journal(directory.path)
     watch.tried = journal.tried

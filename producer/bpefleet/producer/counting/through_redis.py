@@ -124,4 +124,4 @@ class Upkeep:
         if now - self._idle_since < _IDLE_SECONDS or self._fleet.workers is not None:
             return None
         url = redacted(self._fleet.url)
-        return f"no worker serves {url}; start one with: bpefleet worker --redis {url}"
+        return f"no worker serves {url}; start one with: {self._fleet.worker_command}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import shlex
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final, Self
 
@@ -9,16 +11,20 @@ from bpefleet.producer.fleet.local_dashboard import LocalDashboard
 from bpefleet.producer.fleet.local_trainer import TrainerProcess
 from bpefleet.producer.fleet.local_workers import LocalWorkers
 from bpefleet.producer.fleet.server import EmbeddedServer
+from bpefleet.shared.process.amounts import several
+from bpefleet.shared.process.logs import NOTICE
 from bpefleet.shared.trust.roots import roots_of
 from bpefleet.shared.trust.signing import read_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from pathlib import Path
     from types import TracebackType
 
     from bpefleet.producer.planning.options import Resources
     from bpefleet.producer.planning.sources import SourceFile
+
+logger = logging.getLogger(__name__)
 
 _LIKELY_SIZE: Final = 4
 """Workers to reckon with where none serves yet."""
@@ -70,6 +76,7 @@ class Fleet:
                     self.url, count, roots=self._roots, key_file=self._resources.key_file
                 )
                 self.workers = self._for_counting.enter_context(workers)
+                logger.info("%s started on this machine", several(count, "worker"))
             if self._resources.serves_page:
                 board = LocalDashboard(self.url, self._resources.key_file)
                 self.dashboard = self._for_counting.enter_context(board)
@@ -86,15 +93,27 @@ class Fleet:
     ) -> None:
         self._stack.__exit__(kind, error, trace)
 
-    def announce(self, tell: Callable[[str], None]) -> None:
-        """Wait until the dashboard serves, if there is one, and tell where.
+    def announce(self) -> None:
+        """Wait until the dashboard serves, if there is one, and log where.
 
         Raises:
             UsageError: It cannot serve; why is on stderr.
             QueueError: It cannot reach Redis.
         """
         if self.dashboard is not None:
-            tell(f"dashboard: {self.dashboard.address()}")
+            # Who asked for it has to learn where it is, also if the program shows warnings only.
+            level = NOTICE if logger.isEnabledFor(NOTICE) else logging.WARNING
+            logger.log(level, "dashboard: %s", self.dashboard.address())
+
+    @property
+    def worker_command(self) -> str:
+        """How to start a worker that can count for this run."""
+        from bpefleet.shared.redis.redis_url import redacted  # noqa: PLC0415  slow to import
+
+        words = ["bpefleet", "worker", "--redis", redacted(self.url)]
+        if key_file := self._resources.key_file:
+            words += ["--key-file", str(key_file)]
+        return shlex.join(words)
 
     @property
     def may_come_back(self) -> bool:
@@ -126,10 +145,15 @@ class Fleet:
 
     def _redis(self) -> str:
         if self._resources.redis is None:
-            return self._for_counting.enter_context(EmbeddedServer()).url
+            url = self._for_counting.enter_context(EmbeddedServer()).url
+            logger.info("a private Redis server is started for the run")
+            return url
         from bpefleet.shared.redis.connect import check, demand_trust  # noqa: PLC0415  slow to import
+        from bpefleet.shared.redis.redis_url import redacted  # noqa: PLC0415  likewise
         from bpefleet.shared.redis.rights import Role  # noqa: PLC0415  likewise
 
         demand_trust(self._resources.redis, self.signer, insecure=self._resources.insecure)
         check(self._resources.redis, Role.PRODUCER)
+        how = "with a key" if self.signer.key else "without a key"
+        logger.info("the run uses Redis at %s, %s", redacted(self._resources.redis), how)
         return self._resources.redis

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from bpefleet.producer.observing.observer import Watch
     from bpefleet.producer.store.stop import Stop
+    from bpefleet.producer.training.milestones import Milestones
 
 _PATIENCE: Final = 5.0
 _GLANCE_SECONDS: Final = 0.1
@@ -56,12 +57,15 @@ class TrainerProcess:
                 if pipe is not None:
                     pipe.close()
 
-    def train(self, facts: dict[str, Any], watch: Watch, stop: Stop) -> dict[str, Any]:
+    def train(
+        self, facts: dict[str, Any], milestones: Milestones, watch: Watch, stop: Stop
+    ) -> dict[str, Any]:
         """Train on the run's counts.
 
         Args:
             facts: What the manifest is to say of the stages before.
-            watch: Shown the merges made.
+            milestones: Told how many merges are made, for the log.
+            watch: Shown them.
             stop: Whether to end early.
 
         Returns:
@@ -81,19 +85,21 @@ class TrainerProcess:
         except BrokenPipeError:
             raise self._died() from None
         try:
-            return self._follow(watch, stop)
+            return self._follow(milestones, watch, stop)
         except BaseException:
             self._end()  # before anybody lets go of the directory that it writes to
             raise
 
-    def _follow(self, watch: Watch, stop: Stop) -> dict[str, Any]:
+    def _follow(self, milestones: Milestones, watch: Watch, stop: Stop) -> dict[str, Any]:
         for line in self._lines(stop):
             answer = orjson.loads(line)
             if "unique" in answer:
                 watch.folded(answer["unique"])
             elif "merges" in answer:
+                milestones.made(answer["merges"])
                 watch.merged(answer["merges"], answer["tokens"])
             elif "writing" in answer:
+                milestones.over()
                 watch.writing()
             elif "error" in answer:
                 raise _error(*answer["error"])

@@ -52,13 +52,6 @@ class Bar:
         self._set(step)
         self._bar.refresh()
 
-    def say(self, text: str) -> None:
-        """Write a line above it."""
-        if self._bar is None:
-            print(text, file=sys.stderr, flush=True)  # noqa: T201  for people
-        else:
-            self._bar.write(text, file=sys.stderr)
-
     def close(self, step: Step) -> None:
         """Show it a last time, and leave it."""
         if self._bar is not None:

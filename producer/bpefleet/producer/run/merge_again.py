@@ -16,6 +16,7 @@ from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.producer.store.ledger import Ledger
 from bpefleet.producer.store.stop import Stop
 from bpefleet.producer.training.artifacts import warn_of_unwritten
+from bpefleet.producer.training.milestones import Milestones
 from bpefleet.producer.training.versions import versions
 from bpefleet.shared.errors import ChunksFailedError, InterruptedRunError
 from bpefleet.shared.pretokens.patterns import resolve
@@ -47,8 +48,8 @@ def merge_again(
     start = Stage()
     try:
         with Progress(show=show, quiet=quiet) as progress, new_run(out, whole=True) as place:
-            stop = Stop(out, progress.warn)
-            warn_of_unwritten(resolve(chosen.pattern), progress.warn)
+            stop = Stop(out)
+            warn_of_unwritten(resolve(chosen.pattern))
             ledger, missing = _all_counts(source)
             directory = place.create(replace(source.plan, run=secrets.token_hex(6), options=chosen))
             with TrainerProcess(out) as trainer:
@@ -64,9 +65,9 @@ def merge_again(
                     or f"run {source.plan.run} ({path.absolute().name})",
                     "taste": True,
                 }
-                manifest = trainer.train(facts, watch, stop)
+                manifest = trainer.train(facts, Milestones(directory.plan), watch, stop)
                 watch.close()
-            report(manifest, progress)
+            report(manifest)
     except (KeyboardInterrupt, InterruptedRunError):
         raise InterruptedRunError("stopped", hint="start again") from None
     return RunResult(out, manifest, start.seconds)

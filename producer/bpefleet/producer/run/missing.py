@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from bpefleet.producer.run.outcome import kept
@@ -13,6 +14,8 @@ from bpefleet.shared.wire.messages import Failed
 if TYPE_CHECKING:
     from bpefleet.producer.counting.session import Session
     from bpefleet.producer.store.directory import RunDirectory
+
+logger = logging.getLogger(__name__)
 
 _SHOWN: Final = 5
 
@@ -53,10 +56,13 @@ def all_counted(this: Session, failed: dict[int, Failed]) -> list[dict[str, Any]
     # Counts of the old text and of the new would mix.
     directory.plan.check_files()
     if missing:
-        this.watch.warn(
-            f"the counts lack {len(missing):,} of {len(directory.plan.chunks):,} chunks, "
-            f"{100 * share:.3g} % of the corpus, as --allow-missing accepts: the tokenizer is not "
-            "that of the whole corpus; the manifest lists what is missing"
+        logger.warning(
+            "the counts lack %s of %s chunks, %.3g %% of the corpus, as --allow-missing accepts: "
+            "the tokenizer is not that of the whole corpus; the manifest lists what is missing",
+            f"{len(missing):,}",
+            f"{len(directory.plan.chunks):,}",
+            100 * share,
+            extra={"run": directory.plan.run},
         )
     return missing
 

@@ -13,6 +13,7 @@ No counts are kept in memory: a payload is in hash order, and to fold some is to
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Final
@@ -37,11 +38,12 @@ from bpefleet.shared.errors import OutputError
 from bpefleet.shared.wire.keys import LARGEST_PAYLOAD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from bpefleet.kernel import PayloadInfo
     from bpefleet.shared.wire.messages import Counted
+
+logger = logging.getLogger(__name__)
 
 COMPACT_AT: Final = 64
 """Files that are folded into one."""
@@ -67,7 +69,7 @@ class Ledger:
         digest: str,
         *,
         chunks: int | None = None,
-        mend: Callable[[str], None] | None = None,
+        mend: bool = False,
         tidy: bool = True,
     ) -> None:
         """Open the ledger in `folder`.
@@ -76,8 +78,8 @@ class Ledger:
             folder: Where it is.
             digest: What its counts must depend on, hex (see `patterns.counting_digest`).
             chunks: How many the run has, if known: a file of any other does not belong to it.
-            mend: If given, every file is read to its end, a damaged one is set aside, so that its
-                chunks are counted again, and `mend` is told; otherwise `folded` finds the damage.
+            mend: Whether to read every file to its end, and to set a damaged one aside with a
+                warning, so that its chunks are counted again. Otherwise `folded` finds the damage.
             tidy: Whether to remove what a crash left; not where another process may write.
 
         Raises:
@@ -97,7 +99,7 @@ class Ledger:
                 remove_temporary(folder)
             for path in known:
                 if path.name == FOLDED or chunk_of(path) not in self.chunks:
-                    self._open(path, chunks, mend)
+                    self._open(path, chunks, mend=mend)
                 elif tidy:
                     path.unlink()
 
@@ -169,6 +171,7 @@ class Ledger:
         with self.still:
             self._files = [self._folder / FOLDED, *self._files[len(files) :]]
         remove_all([path for path in files if path.name != FOLDED])
+        logger.debug("the counts of %d chunks are in one file", len(chunks))
 
     def _write(self, folder: Path, files: list[Path], chunks: set[int], totals: Totals) -> None:
         facts = {"chunks": sorted(chunks), "totals": totals.to_json()}
@@ -189,16 +192,16 @@ class Ledger:
             what = f"the counts in {self._folder} cannot be put together: {error}"
             raise OutputError(what) from error
 
-    def _open(self, path: Path, chunks: int | None, mend: Callable[[str], None] | None) -> None:
+    def _open(self, path: Path, chunks: int | None, *, mend: bool) -> None:
         try:
             with explained(path):
                 found, totals = said_by(path, chunks)
                 info = Counts.check_payload(payload_in(path), self._digest) if mend else None
         except DamagedError as error:
-            if mend is None:
+            if not mend:
                 raise
             path.replace(path.with_name(f"damaged-{path.name}"))
-            mend(f"{error.message}; it is set aside and its chunks are counted again")
+            logger.warning("%s; it is set aside and its chunks are counted again", error.message)
         else:
             self._note(path, found, totals, info)
 

@@ -7,6 +7,7 @@ and one that was meant for a process before stops nobody.
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 import time
@@ -18,9 +19,11 @@ from bpefleet.producer.files.lock import own_hold
 from bpefleet.shared.errors import InterruptedRunError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
     from types import FrameType
+
+logger = logging.getLogger(__name__)
 
 CANCEL: Final = "cancel"
 """The file in a run directory that asks its process to end."""
@@ -44,13 +47,11 @@ class Stop:
     """Whether a run is asked to end.
 
     Attributes:
-        say: Tells the person that a stop has begun.
         now: Whether someone asked twice.
     """
 
-    def __init__(self, directory: Path, say: Callable[[str], None]) -> None:
+    def __init__(self, directory: Path) -> None:
         """Begin to look, in a directory that this process holds."""
-        self.say = say
         self.now = False
         self._file = directory / CANCEL
         self._hold = own_hold(directory)
@@ -64,7 +65,9 @@ class Stop:
             return False
         if not self._said:
             self._said = True
-            self.say("stopping: the running chunks are finished first; Ctrl-C again stops at once")
+            logger.warning(
+                "stopping: the running chunks are finished first; Ctrl-C again stops at once"
+            )
         return True
 
     def check(self) -> None:
