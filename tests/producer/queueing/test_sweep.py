@@ -77,12 +77,11 @@ def at_bench(
     def run(test: Callable[[Bench], Awaitable[None]]) -> None:
         async def main() -> None:
             plan = make_plan(tmp_path)
-            said: list[str] = []
             async with connect_async(redis_url) as redis:
                 states = ChunkStates(COUNT, CHUNKS, range(CHUNKS))
                 states.take(CHUNKS, 0.0)
-                sweep = Sweep(plan.run, states, redis, lambda _workers: None, said.append)
-                events = Events(redis, plan, Signer(), pytest.fail)
+                sweep = Sweep(plan.run, states, redis, lambda _workers: None)
+                events = Events(redis, plan, Signer())
                 bench = Bench(connection, plan, states, sweep, events)
                 bench.enqueuer.put(range(CHUNKS))
                 assert await bench.look() == Found()

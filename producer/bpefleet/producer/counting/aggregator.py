@@ -10,18 +10,19 @@ Hence the sweep, which compares what should be queued with what is.
 from __future__ import annotations
 
 import asyncio
-from contextlib import nullcontext, suppress
+import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-import orjson
 from redis.exceptions import OutOfMemoryError, RedisError
 
-from bpefleet.producer.counting.brief_outages import Hiccups
+from bpefleet.producer.counting.brief_outages import BriefOutages
 from bpefleet.producer.counting.fold import Folding
 from bpefleet.producer.counting.kinds import WORK
 from bpefleet.producer.counting.requests import Requests
-from bpefleet.producer.observing.page_detail import Gathering
-from bpefleet.producer.observing.posting import post
+from bpefleet.producer.observing.attempts_seen import AttemptsSeen
+from bpefleet.producer.observing.live_view import LiveView
+from bpefleet.producer.observing.page_detail import PageDetail
 from bpefleet.producer.queueing.chunk_states import ChunkStates
 from bpefleet.producer.queueing.events import Events
 from bpefleet.producer.queueing.sweep import Sweep
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
     from bpefleet.producer.counting.payloads import Payloads
     from bpefleet.producer.counting.session import Session
     from bpefleet.producer.queueing.enqueue import Enqueuer
-    from bpefleet.shared.wire.status import Snapshot
+
+logger = logging.getLogger(__name__)
 
 _BLOCK_MS: Final = 200
 """Milliseconds that a read of the stream waits for an event."""
@@ -45,7 +47,7 @@ _GLANCE_SECONDS: Final = 0.1
 _FAREWELL: Final = 3.0
 """Seconds for taking jobs off the queue after a second Ctrl-C."""
 _BETWEEN_MS: Final = 50
-"""Milliseconds in which a worker goes from one chunk to the next, and counts are folded."""
+"""Milliseconds in which a worker goes from one chunk to the next, and results are folded."""
 
 
 class Aggregator:
@@ -64,7 +66,7 @@ class Aggregator:
         enqueuer: Enqueuer,
         upkeep: Callable[[int], str | None],
     ) -> None:
-        """Prepare to count.
+        """Put the parts together, each with what it needs.
 
         Args:
             session: The run.
@@ -74,27 +76,32 @@ class Aggregator:
             upkeep: Called in a thread at each sweep with the number of workers; raises if the run
                 cannot go on, and returns what to tell the person if nobody works.
         """
-        plan, signer, warn = session.directory.plan, enqueuer.signer, session.watch.warn
+        plan, signer, kind = session.directory.plan, enqueuer.signer, enqueuer.kind
         settles = {name: work.settles(session, signer) for name, work in WORK.items()}
         self.states = ChunkStates(
-            enqueuer.kind,
+            kind,
             len(plan.chunks),
             session.todo,
-            settles[enqueuer.kind.name].settled,
+            settles[kind.name].settled,
             hold=session.resources.hold,
         )
-        self._plan = plan
-        self._ledger = session.ledger
-        self._watch = session.watch
+        attempts = AttemptsSeen()
+        self._path = session.directory.path
         self._stop = session.stop
-        self._redis = redis
-        self._halted = False
         self._window = Window(self.states, enqueuer)
-        self._events = Events(redis, plan, signer, warn)
-        self._sweep = Sweep(plan.run, self.states, redis, upkeep, warn, signer.key_id)
-        self._requests = Requests(redis, session.directory, signer, session.watch)
-        self._gathering = Gathering(plan.run)
-        self._hiccups = Hiccups(warn)
+        self._events = Events(redis, plan, signer)
+        self._sweep = Sweep(plan.run, self.states, redis, upkeep, signer.key_id)
+        self._requests = Requests(redis, session.directory, signer, session.status.now.session)
+        self._outages = BriefOutages()
+        self._view = LiveView(
+            redis,
+            states=self.states,
+            sweep=self._sweep,
+            ledger=session.ledger,
+            status=session.status,
+            counting=session.counting,
+            detail=PageDetail(plan.run, session.ledger, self.states, attempts, self._sweep),
+        )
         self._folding = Folding(
             plan,
             self.states,
@@ -102,11 +109,11 @@ class Aggregator:
             journal=session.journal,
             events=self._events,
             payloads=payloads,
-            gathering=self._gathering,
-            warn=warn,
+            attempts=attempts,
         )
         self._next_glance = 0.0
-        self._full_said = False
+        self._halted = False
+        self._held = False
 
     async def run(self) -> None:
         """Count and fold all chunks, except those that fail for good or that a stop leaves."""
@@ -117,9 +124,9 @@ class Aggregator:
             while self._goes_on():
                 if glances := self._glances():
                     await self._halt_if_asked()
-                with self._hiccups.bearing():
+                with self._outages.bearing():
                     if not await self._window.fill(self._sweep.workers):
-                        self._say_full()
+                        self._outages.full()
                     # As a chunk ends, its worker is between two. So a sweep waits for a moment in
                     # which none ends, and what it saw is shown before short chunks are over.
                     due = self._sweep.due
@@ -129,7 +136,7 @@ class Aggregator:
                         await self._look_around()
                     if looks or glances:
                         await self._show(looked=looks, quiet=not taken)
-            with self._hiccups.bearing():
+            with self._outages.bearing():
                 await self._folding.wait()
                 # The page keeps what this says of failures and timings: no more detail is posted.
                 await self._show(looked=True)
@@ -164,8 +171,15 @@ class Aggregator:
 
     def _goes_on(self) -> bool:
         """Whether any chunk is left to be folded, or a retry of those that failed is waited for."""
-        self._watch.held(self.states)
-        return self.states.unfinished or self.states.held
+        held, self._held = self._held, self.states.held
+        if self._held and not held:
+            logger.warning(
+                "%d chunks failed and all others are counted; waiting for `bpefleet retry %s`, or "
+                "the page; Ctrl-C ends the run",
+                len(self.states.failed),
+                self._path,
+            )
+        return self.states.unfinished or self._held
 
     async def _halt_if_asked(self) -> None:
         if self._halted or not await asyncio.to_thread(self._stop.requested):
@@ -205,32 +219,15 @@ class Aggregator:
 
         A glance waits for a `quiet` moment, too, for as long as the people can.
         """
-        now = looked
-        if not looked and self._watch.due and (quiet or self._watch.late):
+        if not looked:
+            if not self._view.due(quiet=quiet):
+                await self._view.show_counted()
+                return
             await self._sweep.glance()
-            now = True
-        async with self._folding.still if now else nullcontext():
-            view, snapshot, detail = await asyncio.to_thread(self._views, now)
-        if view is not None:
-            try:
-                async with self._redis.pipeline(transaction=False) as pipeline:
-                    post(pipeline, self._plan.run, view, snapshot, detail)
-                    await pipeline.execute()
-            except OutOfMemoryError:
-                # With the window full nothing is queued, and only this tells of it.
-                self._say_full()
-            else:
-                self._full_said = False
-
-    def _say_full(self) -> None:
-        if not self._full_said:
-            self._watch.warn("Redis is full (maxmemory); waiting for room")
-        self._full_said = True
-
-    def _views(self, now: bool) -> tuple[Snapshot | None, bytes, bytes]:  # noqa: FBT001
-        with self._ledger.still:
-            view = self._watch.counting(self._ledger, self.states, self._sweep, now=now)
-            if view is None:
-                return None, b"", b""
-            detail = self._gathering.detail(self._ledger, self.states, self._sweep)
-        return view, orjson.dumps(view), orjson.dumps(detail)
+        try:
+            await self._view.show(self._folding.still)
+        except OutOfMemoryError:
+            # With the window full nothing is queued, and only this tells of it.
+            self._outages.full()
+        else:
+            self._outages.has_room()

@@ -11,6 +11,7 @@ RQ delivers at least once, so all of this is idempotent by chunk.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakValueDictionary
@@ -22,17 +23,19 @@ from bpefleet.shared.wire.kinds import KINDS
 from bpefleet.shared.wire.messages import Failed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from bpefleet.producer.counting.kinds import Settles
     from bpefleet.producer.counting.payloads import Payloads
-    from bpefleet.producer.observing.page_detail import Gathering
+    from bpefleet.producer.observing.attempts_seen import AttemptsSeen
     from bpefleet.producer.planning.plan import Plan
     from bpefleet.producer.queueing.chunk_states import ChunkStates
     from bpefleet.producer.queueing.events import Events
     from bpefleet.producer.store.history import Journal
     from bpefleet.shared.wire.event import Event
     from bpefleet.shared.wire.kinds import Result
+
+logger = logging.getLogger(__name__)
 
 _AT_ONCE: Final = 2
 """Payloads in memory."""
@@ -56,8 +59,7 @@ class Folding:
         journal: Journal,
         events: Events,
         payloads: Payloads,
-        gathering: Gathering,
-        warn: Callable[..., None],
+        attempts: AttemptsSeen,
     ) -> None:
         """Prepare to fold.
 
@@ -69,8 +71,7 @@ class Folding:
             journal: The history of attempts.
             events: Where events come from, and are dropped once settled.
             payloads: Fetches what events name.
-            gathering: Told, for those who look on.
-            warn: Tells people.
+            attempts: Sums them up for those who look on.
         """
         self._plan = plan
         self._states = states
@@ -78,8 +79,7 @@ class Folding:
         self._journal = journal
         self._events = events
         self._payloads = payloads
-        self._gathering = gathering
-        self._warn = warn
+        self._attempts = attempts
         self.still = asyncio.Lock()
         self._tasks: dict[tuple[str, int], asyncio.Task[None]] = {}
         self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
@@ -158,7 +158,7 @@ class Folding:
         async with self.still:
             pause = states.fail(chunk, failure, now, attempt if event else None)
             if not self._journal.has(chunk, attempt, FAILED, kind.name):
-                self._gathering.failed(failure)
+                self._attempts.failed(failure)
             final = chunk in states.failed
         made = Attempt.of(
             chunk,
@@ -171,13 +171,16 @@ class Folding:
         await asyncio.to_thread(self._journal.add, made)
         if pause is not None:
             what = failure.error.partition("\n")[0]
-            self._warn(
-                f"chunk {chunk} ({self._plan.describe(chunk)}): {what}; "
-                f"it is {kind.done} again, retry {states.retries.failed(chunk)} of {RETRIES}"
-                + (f" in {pause:.0f} s" if pause else ""),
-                chunk=chunk,
-                attempt=states.retries.failed(chunk),
-                worker=failure.worker,
+            logger.warning(
+                "chunk %d (%s): %s; it is %s again, retry %d of %d%s",
+                chunk,
+                self._plan.describe(chunk),
+                what,
+                kind.done,
+                number := states.retries.failed(chunk),
+                RETRIES,
+                f" in {pause:.0f} s" if pause else "",
+                extra={"chunk": chunk, "attempt": number, "worker": failure.worker},
             )
 
     async def _settle(self, event: Event) -> None:
@@ -194,6 +197,7 @@ class Folding:
             # and a good payload is the chunk's only copy.
             await asyncio.to_thread(self._journal.sync)
             await self._events.drop(event)
+            logger.debug("event %s is acknowledged", event.id, extra={"chunk": event.chunk})
 
     def _is_own(self, event: Event) -> bool:
         """Whether it is of the kind of job that this session has done."""
@@ -213,6 +217,9 @@ class Folding:
             largest = settles.largest(chunk, result)
             wanted = result.key and largest
             payload = await self._payloads.fetch(result.key, largest) if wanted else None
+            size = len(payload or b"")
+            about = {"chunk": chunk, "worker": result.worker, "bytes": size}
+            logger.debug("the payload of chunk %d is fetched", chunk, extra=about)
             start = time.perf_counter()
             failed = await asyncio.to_thread(self._add, event, result, payload)
             took = time.perf_counter() - start
@@ -223,7 +230,12 @@ class Folding:
         elif self._is_own(event):
             async with self.still:
                 self._states.fold(chunk)
-                self._gathering.done(result, took)
+                self._attempts.done(result, took)
+                folded, total = len(self._states.folded), self._states.total
+            about = {"chunk": chunk, "worker": result.worker, "seconds": round(took, 6)}
+            logger.debug("chunk %d is folded", chunk, extra=about)
+            if folded == (total + 1) // 2:
+                logger.info("half of the chunks are %s", self._states.kind.done)
 
     def _add(self, event: Event, result: Result, payload: bytes | None) -> Failed | None:
         """Settle a result and take it down; what is wrong with it, if anything."""

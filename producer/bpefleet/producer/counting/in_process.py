@@ -43,10 +43,13 @@ def count_here(session: Session) -> dict[int, Failed]:
     try:
         while not session.stop.requested() and (taken := states.take(1, 0.0)):
             states.seen_at_work({taken[0]: (HERE, "")})
-            session.watch.counting(session.ledger, states, now=session.watch.due)
+            if session.status.due:
+                session.counting.show(states)
+            else:
+                session.counting.show_counted()
             tail.begin()
             _count(session, states, taken[0], roots, tail)
-        session.watch.counting(session.ledger, states, now=True)
+        session.counting.show(states)
     finally:
         tail.close()
     return states.failed

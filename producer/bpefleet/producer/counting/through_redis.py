@@ -78,7 +78,7 @@ async def _count(session: Session, fleet: Fleet, kind: Kind) -> dict[int, Failed
             async with (
                 connect_async(fleet.url, patient=patient) as redis,
                 Payloads(fleet.url, patient=patient) as payloads,
-                outages_told(session, fleet.url),
+                outages_told(session.status, session.stop, fleet.url),
             ):
                 aggregator = Aggregator(
                     session,

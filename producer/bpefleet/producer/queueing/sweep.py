@@ -8,14 +8,16 @@ as long as folding takes. The same goes for a job that Redis forgot: it may have
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from bpefleet.producer.queueing.batches import answers_async
 from bpefleet.producer.queueing.other_keys import OtherKeys
-from bpefleet.producer.queueing.repeated_warnings import RepeatedWarnings
 from bpefleet.producer.queueing.workers import seen_workers
+from bpefleet.shared.process.amounts import several
+from bpefleet.shared.process.repeated_warnings import RepeatedWarnings
 from bpefleet.shared.process.text import printable
 from bpefleet.shared.wire import rq_keys
 from bpefleet.shared.wire.keys import REFUSED_FIELD, STAGE_FIELD, events_key, job_id
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from bpefleet.producer.queueing.events import Events, Place
     from bpefleet.producer.queueing.workers import Seen
 
+logger = logging.getLogger(__name__)
+
 SWEEP_SECONDS: Final = 2.0
 _SHARE: Final = 4
 """A sweep is followed by so many times its own length without one."""
@@ -38,6 +42,8 @@ _SLICE: Final = 10_000
 """Entries of the queue that are read at once."""
 _GLANCED: Final = 1000
 """Chunks that a glance looks at, at the most."""
+_NAMED: Final = 10
+"""Workers that are named at once when they join or leave."""
 _FIELDS: Final = [rq_keys.STATUS, rq_keys.WORKER_NAME, STAGE_FIELD, REFUSED_FIELD]
 
 
@@ -71,7 +77,6 @@ class Sweep:
         states: ChunkStates,
         redis: Redis,
         upkeep: Callable[[int], str | None],
-        warn: Callable[[str], None],
         key_id: str = "",
     ) -> None:
         self.seen: list[Seen] = []
@@ -81,14 +86,14 @@ class Sweep:
         self._states = states
         self._redis = redis
         self._upkeep = upkeep
-        self._warn = warn
         self._odd = RepeatedWarnings(
-            warn, "workers of the queue are no bpefleet workers; stop them"
+            logger, "workers of the queue are no bpefleet workers; stop them"
         )
         self._next = time.monotonic()
         self._idle_said = False
+        self._known: set[str] = set()
         self._strangers: set[str] = set()
-        self._other_keys = OtherKeys(key_id, warn)
+        self._other_keys = OtherKeys(key_id)
         self._misplaced: set[int] = set()
         self._marks: dict[int, Place] = {}
 
@@ -114,12 +119,12 @@ class Sweep:
             NoWorkersError: The local workers ended unasked.
         """
         start = time.monotonic()
-        self.seen = await seen_workers(self._redis)
+        await self._look_for_workers()
         self._warn_of_strangers()
         self._other_keys.look(self.seen)
         idle = await asyncio.to_thread(self._upkeep, self.workers)
         if idle and not self._idle_said:
-            self._warn(idle)
+            logger.warning("%s", idle)
         self._idle_said = bool(idle)
         found = await self._compare(self._states.awaited, events)
         memory: Any = await self._redis.info("memory")
@@ -140,7 +145,7 @@ class Sweep:
             if fields and fields[0] == rq_keys.STARTED
         }
         if {worker for worker, _ in started.values()} - {seen.name for seen in self.seen}:
-            self.seen = await seen_workers(self._redis)
+            await self._look_for_workers()
         self._states.seen_at_work(started)
 
     def sum_up(self) -> None:
@@ -148,13 +153,21 @@ class Sweep:
         self._odd.sum_up()
         self._other_keys.sum_up()
 
+    async def _look_for_workers(self) -> None:
+        self.seen = await seen_workers(self._redis)
+        names = {seen.name for seen in self.seen if self._other_keys.ours(seen)}
+        _log_workers("joined", names - self._known)
+        _log_workers("left", self._known - names)
+        self._known = names
+
     def _warn_of_strangers(self) -> None:
         for seen in self.seen:
             if not seen.is_ours and seen.name not in self._strangers:
                 self._strangers.add(seen.name)
                 self._odd.tell(
                     f"{seen.name} serves the queue and is no bpefleet worker: it runs whatever is "
-                    "written to Redis; stop it"
+                    "written to Redis; stop it",
+                    worker=seen.name,
                 )
 
     async def _compare(self, chunks: list[int], events: Events) -> Found:
@@ -236,6 +249,15 @@ class Sweep:
             if len(part) < _SLICE:
                 return found
             end -= _SLICE
+
+
+def _log_workers(what: str, names: set[str]) -> None:
+    """Say which workers joined or left; of many at once, only how many."""
+    if len(names) > _NAMED:
+        logger.info("%s %s", several(len(names), "worker"), what)
+        return
+    for name in sorted(names):
+        logger.info("worker %s %s", name, what, extra={"worker": name})
 
 
 def _text(field: bytes | None) -> str:

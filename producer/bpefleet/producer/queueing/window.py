@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING, Final
 
 from redis.exceptions import OutOfMemoryError, RedisError
 
+from bpefleet.shared.process.amounts import several
+
 if TYPE_CHECKING:
     from bpefleet.producer.queueing.chunk_states import ChunkStates
     from bpefleet.producer.queueing.enqueue import Enqueuer
+
+logger = logging.getLogger(__name__)
 
 _PER_WORKER: Final = 3
 """Jobs in Redis for each worker: one that it is at, and two that wait."""
@@ -58,10 +63,14 @@ class Window:
             self._states.queued(dict.fromkeys(chunks, ""))
             raise
         self._states.queued(attempts)
+        for chunk, attempt in attempts.items():
+            logger.debug("chunk %d is enqueued", chunk, extra={"chunk": chunk, "attempt": attempt})
         self.filling = len(chunks) == _AT_ONCE
         return True
 
     async def withdraw(self) -> None:
         """Take off the queue what no worker has taken; the rest is waited for."""
         chunks = sorted(self._states.in_flight)
-        self._states.put_back(await asyncio.to_thread(self._enqueuer.withdraw, chunks))
+        withdrawn = await asyncio.to_thread(self._enqueuer.withdraw, chunks)
+        self._states.put_back(withdrawn)
+        logger.info("%s taken off the queue", several(len(withdrawn), "job"))
