@@ -14,7 +14,7 @@ from redis.exceptions import RedisError, ResponseError
 from bpefleet.dashboard.runs import Runs
 from bpefleet.dashboard.workers import read_workers
 from bpefleet.shared.process.text import line
-from bpefleet.shared.wire.keys import QUEUE
+from bpefleet.shared.wire import rq_keys
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -127,7 +127,7 @@ class Poller:
 
     async def _read(self, details: Collection[str] | None) -> None:
         if details is None:
-            self.queue_jobs = await _length(self._redis, f"rq:queue:{QUEUE}")
+            self.queue_jobs = await _length(self._redis, rq_keys.WAITING)
         elif WORKERS in details:
             self.workers = await read_workers(self._redis)
         await self._runs.read(details)

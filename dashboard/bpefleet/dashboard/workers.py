@@ -11,7 +11,8 @@ from redis.exceptions import RedisError, ResponseError
 
 from bpefleet.dashboard.view import RUN_NAME
 from bpefleet.shared.process.text import line
-from bpefleet.shared.wire.keys import FLEET_WORKER, QUEUE, STAGE_FIELD, run_and_chunk
+from bpefleet.shared.wire import rq_keys
+from bpefleet.shared.wire.keys import FLEET_WORKER, STAGE_FIELD, run_and_chunk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,19 +28,18 @@ _LARGEST: Final = 2**53
 """Above it, numbers in JavaScript are no longer exact."""
 
 _FIELDS: Final = (
-    "hostname",
-    "pid",
+    rq_keys.HOST,
+    rq_keys.PID,
     FLEET_WORKER,
-    "birth",
-    "last_heartbeat",
-    "successful_job_count",
-    "failed_job_count",
-    "total_working_time",
+    rq_keys.BIRTH,
+    rq_keys.HEARD,
+    rq_keys.SUCCEEDED,
+    rq_keys.UNSUCCESSFUL,
+    rq_keys.WORKED,
 )
 
 
-_JOB_FIELDS: Final = ("status", "worker_name", STAGE_FIELD, "started_at")
-_WORKER: Final = b"rq:worker:"
+_JOB_FIELDS: Final = (rq_keys.STATUS, rq_keys.WORKER_NAME, STAGE_FIELD, rq_keys.STARTED_AT)
 _MOST_EXECUTIONS: Final = 4
 """The executions of a worker that are read: it runs one job, and may have left others behind."""
 
@@ -95,7 +95,7 @@ async def read_workers(redis: Redis) -> list[dict[str, Any]]:
     """
     keys: list[bytes] = []
     try:
-        async for key in redis.sscan_iter(f"rq:workers:{QUEUE}", count=_BATCH):
+        async for key in redis.sscan_iter(rq_keys.WORKERS, count=_BATCH):
             keys.append(key)
             if len(keys) == _MOST:
                 break
@@ -115,19 +115,19 @@ async def _jobs(redis: Redis, keys: Sequence[bytes]) -> dict[bytes, _Job]:
     """The job of each worker that is busy."""
     async with redis.pipeline(transaction=False) as pipeline:
         for key in keys:
-            pipeline.srandmember(key + b":executions", _MOST_EXECUTIONS)
+            pipeline.srandmember(rq_keys.executions_key(key), _MOST_EXECUTIONS)
         answers: Any = await pipeline.execute(raise_on_error=False) if keys else ()
     names = [
         (key, execution.partition(b":")[0])
         for key, answer in zip(keys, answers, strict=True)
         for execution in (() if _is_odd(answer) else answer)
     ]
-    jobs = await _hashes(redis, [b"rq:job:" + job for _, job in names], _JOB_FIELDS)
+    jobs = await _hashes(redis, [rq_keys.job_key(job) for _, job in names], _JOB_FIELDS)
     found = {}
     for (key, job), (status, worker, doing, since) in zip(names, jobs, strict=True):
         at = run_and_chunk(_text(job))
         # The job of a killed worker stays in its list for a while.
-        its_own = status == b"started" and worker == key.removeprefix(_WORKER)
+        its_own = status == rq_keys.STARTED and worker == rq_keys.worker_name(key)
         if its_own and at and RUN_NAME.fullmatch(at[0]) and at[1] < _LARGEST:
             found[key] = _Job(*at, _text(doing), _date(since))
     return found
@@ -158,7 +158,7 @@ def _is_odd(answer: object) -> bool:
 def _worker(key: bytes, fields: Sequence[bytes | None], job: _Job | None) -> Worker:
     host, pid, version, born, heard, counted, failed, seconds = fields
     return Worker(
-        name=_text(key.removeprefix(_WORKER)),
+        name=_text(rq_keys.worker_name(key)),
         host=_text(host),
         pid=int(_number(pid)),
         version=_text(version),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bpefleet.producer.observing.observer import Watch
+    from bpefleet.producer.observing.merging_view import MergingView
     from bpefleet.producer.store.stop import Stop
     from bpefleet.producer.training.milestones import Milestones
 
@@ -58,14 +58,14 @@ class TrainerProcess:
                     pipe.close()
 
     def train(
-        self, facts: dict[str, Any], milestones: Milestones, watch: Watch, stop: Stop
+        self, facts: dict[str, Any], milestones: Milestones, view: MergingView, stop: Stop
     ) -> dict[str, Any]:
         """Train on the run's counts.
 
         Args:
             facts: What the manifest says of the earlier stages.
             milestones: Told how many merges are made, for the log.
-            watch: Shown them.
+            view: Shown them.
             stop: Whether to end early.
 
         Returns:
@@ -85,22 +85,22 @@ class TrainerProcess:
         except BrokenPipeError:
             raise self._died() from None
         try:
-            return self._follow(milestones, watch, stop)
+            return self._follow(milestones, view, stop)
         except BaseException:
             self._end()  # before the lock of the directory that it writes to is released
             raise
 
-    def _follow(self, milestones: Milestones, watch: Watch, stop: Stop) -> dict[str, Any]:
+    def _follow(self, milestones: Milestones, view: MergingView, stop: Stop) -> dict[str, Any]:
         for line in self._lines(stop):
             answer = orjson.loads(line)
             if "unique" in answer:
-                watch.folded(answer["unique"])
+                view.folded(answer["unique"])
             elif "merges" in answer:
                 milestones.made(answer["merges"])
-                watch.merged(answer["merges"], answer["tokens"])
+                view.merged(answer["merges"], answer["tokens"])
             elif "writing" in answer:
                 milestones.over()
-                watch.writing()
+                view.writing()
             elif "error" in answer:
                 raise _error(*answer["error"])
             else:

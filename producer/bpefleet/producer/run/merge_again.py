@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bpefleet.producer.fleet.local_trainer import TrainerProcess
-from bpefleet.producer.observing.observer import Watch
+from bpefleet.producer.observing.merging_view import MergingView
+from bpefleet.producer.observing.status_file import StatusFile
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.run.outcome import report
 from bpefleet.producer.run.pipeline import RunResult
@@ -54,9 +55,10 @@ def merge_again(
             directory = place.create(replace(source.plan, run=secrets.token_hex(6), options=chosen))
             with TrainerProcess(out) as trainer:
                 ledger.copy_to(directory.counts)
-                watch = Watch(directory, progress)
-                watch.began(start.at)
-                watch.start_merging(ledger)
+                status = StatusFile(directory)
+                status.began(start.at)
+                view = MergingView(status, progress)
+                view.begin(ledger)
                 facts = {
                     "versions": versions(source.plan.engine),
                     "stages": {"counts": start.took()},
@@ -65,8 +67,8 @@ def merge_again(
                     or f"run {source.plan.run} ({path.absolute().name})",
                     "taste": True,
                 }
-                manifest = trainer.train(facts, Milestones(directory.plan), watch, stop)
-                watch.close()
+                manifest = trainer.train(facts, Milestones(directory.plan), view, stop)
+                status.close()
             report(manifest)
     except (KeyboardInterrupt, InterruptedRunError):
         raise InterruptedRunError("stopped", hint="start again") from None

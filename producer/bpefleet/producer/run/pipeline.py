@@ -202,7 +202,7 @@ def _complete(
 ) -> RunResult:
     try:
         with session(directory, resources, progress, stop, only) as this:
-            this.watch.began(begun.at)
+            this.status.began(begun.at)
             if this.ledger.chunks:
                 text = "%d of %s are counted already"
                 chunks = several(len(directory.plan.chunks), "chunk")
@@ -255,7 +255,7 @@ def _report(
 
 
 def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
-    this.watch.start_counting(this.ledger)
+    this.counting.show_counted()
     # Imported only now: RQ, redis and asyncio are slow to import, and meanwhile workers start.
     from bpefleet.producer.counting.through_redis import count_there  # noqa: PLC0415
     from bpefleet.producer.observing.posting import mirror  # noqa: PLC0415
@@ -267,7 +267,7 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
             failed = count_there(this, fleet)
         finally:  # after counting, even after an error, this process posts the snapshots
             if fleet.stays:
-                this.watch.mirror = mirror(fleet.url)
+                this.status.mirror = mirror(fleet.url)
     missing = all_counted(this, failed)
     stages["count"] = (
         start.took()
@@ -278,14 +278,14 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
         }
     )
     _log_counts(this, stages["count"])
-    this.watch.start_merging(this.ledger)
+    this.merging.begin(this.ledger)
     fleet.stop()
     milestones = Milestones(this.directory.plan)
-    return fleet.trainer.train(_facts(this, stages, missing), milestones, this.watch, this.stop)
+    return fleet.trainer.train(_facts(this, stages, missing), milestones, this.merging, this.stop)
 
 
 def _in_process(this: Session, begun: Stage) -> dict[str, Any]:
-    this.watch.start_counting(this.ledger)
+    this.counting.show_counted()
     stages = {"plan": begun.took()}
     start, before = Stage(), this.ledger.totals.bytes_read
     with this.stop.on_signals():
@@ -293,22 +293,22 @@ def _in_process(this: Session, begun: Stage) -> dict[str, Any]:
     missing = all_counted(this, failed)
     stages["count"] = start.took() | _counted(this, before)
     _log_counts(this, stages["count"])
-    this.watch.start_merging(this.ledger)
+    this.merging.begin(this.ledger)
     start = Stage()
     counts = this.ledger.folded()
-    this.watch.folded(len(counts))
+    this.merging.folded(len(counts))
     stages["fold"] = start.took()
     facts = _facts(this, stages, missing)
     milestones = Milestones(this.directory.plan)
 
     def merged(merges: int, tokens: Picked) -> None:
         milestones.made(merges)
-        this.watch.merged(merges, tokens)
+        this.merging.merged(merges, tokens)
         this.stop.check()
 
     def writing() -> None:
         milestones.over()
-        this.watch.writing()
+        this.merging.writing()
 
     return train_tokenizer(this.directory, counts, this.ledger.totals, facts, merged, writing)
 

@@ -4,7 +4,7 @@ DIR/plan.json        what is counted, in which chunks: written first, never chan
 DIR/lock             held by the process that works on the run (see `lock`); made before the plan
 DIR/counts/          the ledger of folded chunks (see `ledger`)
 DIR/attempts.jsonl   who counted what when, and how it ended (see `history`)
-DIR/status.json      how far the run is, while it runs (see `observer`)
+DIR/status.json      how far the run is, while it runs (see `status_file`)
 DIR/<artifacts>      the tokenizer (see `artifacts`)
 DIR/manifest.json    written last: its existence means that the run is complete
 """

@@ -7,7 +7,7 @@ its id names, and drops the rest.
 RQ does not announce the end of a job. `FleetJob` adds an event to the run's stream in the MULTI in
 which RQ records the end, so that there is no end without event and no event without end. RQ's own
 retries are not used: they leave no trace of the attempts before, and wait only with a scheduler.
-The producer, which reads the events, decides (`bpefleet.producer.queueing.chunks`).
+The producer, which reads the events, decides (`bpefleet.producer.queueing.retries`).
 """
 
 from __future__ import annotations
