@@ -50,7 +50,7 @@ def _found(out: Path) -> dict[str, Any]:
         now = _live(out) or {}
         return now if now.get("running") else {}
 
-    return eventually(running, 30)
+    return eventually(running)
 
 
 def status(*arguments: str | Path) -> dict[str, Any]:
@@ -146,7 +146,7 @@ def test_status_of_a_run_that_goes_is_stopped_and_is_done(long: Path, tmp_path: 
     cancelled = bpefleet("cancel", out)
     assert cancelled.returncode == 0, cancelled.stderr
     assert f"bpefleet resume {out}" in cancelled.stdout
-    _, stderr = run.communicate(timeout=30)
+    _, stderr = run.communicate(timeout=60)
     assert run.returncode == ExitCode.INTERRUPTED
     assert "the running chunks are finished first" in stderr
     rest = status(out)
@@ -180,7 +180,7 @@ def test_ctrl_c_once_finishes_what_runs_and_twice_stops_at_once(long: Path, tmp_
     while "finished first" not in (line := run.stderr.readline()):
         assert line, "the first signal was not acknowledged"
     run.send_signal(signal.SIGINT)
-    _, stderr = run.communicate(timeout=5)
+    _, stderr = run.communicate(timeout=60)
     assert run.returncode == ExitCode.INTERRUPTED, stderr
     assert status(out)["counted"] == once
 
@@ -190,12 +190,12 @@ def test_a_run_is_found_in_redis_by_its_id(long: Path, tmp_path: Path, redis_url
     options = (*VOCAB, *SLOW, "--workers", 1, "--redis", redis_url)
     run = start("train", long, "-o", out, *options)
     name = _found(out)["run"]
-    now = eventually(lambda: _by_id(name, redis_url), 10)
+    now = eventually(lambda: _by_id(name, redis_url))
     assert now is not None
     assert now["directory"] == str(out)
     assert bpefleet("status", name).returncode == ExitCode.USAGE
     run.send_signal(signal.SIGTERM)
-    run.communicate(timeout=30)
+    run.communicate(timeout=60)
     rest = eventually(lambda: found if (found := _by_id(name, redis_url)) else None)
     assert rest is not None
     assert (rest["stage"], rest["producer"]) == ("stopped", "")
@@ -212,9 +212,9 @@ def test_what_a_dead_producer_left_is_taken_off_the_queue(
 ) -> None:
     out = tmp_path / "run"
     run = start("train", long, "-o", out, *VOCAB, *SLOW, "--redis", redis_url)
-    eventually(lambda: (now := _live(out)) and now["queued"], 30)
+    eventually(lambda: (now := _live(out)) and now["queued"])
     run.kill()
-    run.communicate(timeout=30)
+    run.communicate(timeout=60)
     assert "no process works on" in bpefleet("cancel", out).stdout
     cancelled = bpefleet("cancel", out, "--redis", redis_url)
     assert "4 jobs taken off the queue" in cancelled.stdout
@@ -292,7 +292,7 @@ def test_half_a_line_of_history_is_no_obstacle(bad: Path, tmp_path: Path) -> Non
 def test_a_run_that_holds_is_finished_by_a_retry(bad: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     run = start("train", bad, "-o", out, *VOCAB, *PIECES, "--workers", 1, "--hold")
-    now = eventually(lambda: n if (n := _live(out) or {}).get("holding") else {}, 30)
+    now = eventually(lambda: n if (n := _live(out) or {}).get("holding") else {})
     (failed,) = now["failed"]
     assert now["counted"] == now["chunks"] - 1
     options = bpefleet("retry", out, "--errors", "replace")
@@ -300,9 +300,9 @@ def test_a_run_that_holds_is_finished_by_a_retry(bad: Path, tmp_path: Path) -> N
     assert f"bpefleet cancel {out}" in options.stderr
     asked = bpefleet("retry", out, failed["chunk"])
     assert "was asked" in asked.stdout
-    eventually(lambda: len(json.loads(_attempts(out, failed["chunk"]))) == 2, 20)
+    eventually(lambda: len(json.loads(_attempts(out, failed["chunk"]))) == 2)
     assert bpefleet("cancel", out).returncode == 0
-    run.communicate(timeout=30)
+    run.communicate(timeout=60)
     assert run.returncode == ExitCode.INTERRUPTED
 
 

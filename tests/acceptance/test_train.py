@@ -63,7 +63,7 @@ def test_workers_elsewhere_serve_a_shared_redis(
             assert run.returncode == 0, stderr
     finally:
         workers.terminate()
-        workers.communicate(timeout=30)
+        workers.communicate(timeout=60)
     assert artifacts(tmp_path / "0") == artifacts(tmp_path / "1") == expected
 
 
@@ -81,7 +81,7 @@ def test_a_redis_without_workers_is_said_and_then_served(
         assert run.returncode == 0, stderr
     finally:
         workers.terminate()
-        workers.communicate(timeout=30)
+        workers.communicate(timeout=60)
     assert artifacts(out) == expected
 
 
@@ -110,9 +110,9 @@ def test_a_run_stopped_without_server_keeps_what_it_counted(corpus: Path, tmp_pa
     long.write_bytes(corpus.read_bytes() * 60)
     arguments = ("--pattern", r"\w+|\s+|.", "--vocab-size", "1000", "--chunk-size", "100kB")
     run = start("train", long, *arguments, "-o", out, "--workers", "0")
-    eventually(lambda: list((out / COUNTS).glob("*.counts")), 30)
+    eventually(lambda: list((out / COUNTS).glob("*.counts")))
     run.send_signal(signal.SIGINT)
-    _, stderr = run.communicate(timeout=30)
+    _, stderr = run.communicate(timeout=60)
     assert run.returncode == 130, stderr
     assert f"bpefleet resume {out}" in stderr
     resumed = bpefleet("resume", out, "--workers", 0)
@@ -126,14 +126,14 @@ def test_a_stopped_run_leaves_no_process_and_resumes(
 ) -> None:
     out = tmp_path / "run"
     run = start("train", corpus, "--vocab-size", "1000", "-o", out, "--chunk-size", "1kB")
-    eventually(lambda: len(list((out / COUNTS).glob("part-*"))) > 3, 30)
+    eventually(lambda: len(list((out / COUNTS).glob("part-*"))) > 3)
     children = descendants(run.pid)
     run.send_signal(number)
-    _, stderr = run.communicate(timeout=30)
+    _, stderr = run.communicate(timeout=60)
     assert run.returncode == 130, stderr
     assert f"bpefleet resume {out}" in stderr
     assert "Traceback" not in stderr
-    eventually(lambda: not alive(children), 10)
+    eventually(lambda: not alive(children))
     assert not (out / MANIFEST).exists()
     resumed = bpefleet("resume", out, "--json")
     assert resumed.returncode == 0, resumed.stderr
@@ -145,12 +145,12 @@ def test_a_killed_run_leaves_no_process_and_resumes(
 ) -> None:
     out = tmp_path / "run"
     run = start("train", corpus, "--vocab-size", "1000", "-o", out, "--chunk-size", "1kB")
-    eventually(lambda: len(list((out / COUNTS).glob("part-*"))) > 3, 30)
+    eventually(lambda: len(list((out / COUNTS).glob("part-*"))) > 3)
     children = descendants(run.pid)
     assert len(children) > 3
     run.kill()
-    run.communicate(timeout=30)
-    eventually(lambda: not alive(children), 10)
+    run.communicate(timeout=60)
+    eventually(lambda: not alive(children))
     resumed = bpefleet("resume", out, "--workers", 0)
     assert resumed.returncode == 0, resumed.stderr
     assert artifacts(out) == expected
@@ -168,7 +168,7 @@ def test_a_killed_trainer_keeps_the_counts(
                 return pid
         return None
 
-    pid = eventually(trainer, 30)
+    pid = eventually(trainer)
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
     _, stderr = run.communicate(timeout=60)

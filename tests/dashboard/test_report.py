@@ -97,11 +97,11 @@ def test_the_link_appears_and_shows_the_report(
         expect(page.page.locator("#report")).to_be_hidden()
         told = bpefleet("report", out, "--redis", redis_url)
         assert told.returncode == 0, told.stderr
-        expect(page.page.locator("#report a")).to_be_visible(timeout=30_000)
+        expect(page.page.locator("#report a")).to_be_visible(timeout=60_000)
         with page.page.context.expect_page() as opening:
             page.page.click("#report a")
         report = opening.value
-        expect(report.locator("h1")).to_have_text("Tokenizer run", timeout=30_000)
+        expect(report.locator("h1")).to_have_text("Tokenizer run", timeout=60_000)
         assert report.locator("svg").count() > 0
         colour = report.evaluate("getComputedStyle(document.querySelector('h2')).borderTopStyle")
         assert colour == "solid"  # its style is applied
@@ -122,7 +122,7 @@ def test_a_run_on_a_shared_redis_leaves_its_report(
     assert served.content == (out / "report.html").read_bytes()
     with opened(browser, board) as page:
         page.open(f"/runs/{status(out)['run']}")
-        expect(page.page.locator("#report a")).to_be_visible(timeout=30_000)
+        expect(page.page.locator("#report a")).to_be_visible(timeout=60_000)
 
 
 def test_a_forged_report_runs_nothing_and_reaches_nobody(
@@ -148,7 +148,7 @@ def test_a_forged_report_runs_nothing_and_reaches_nobody(
             bare.wait_for_timeout(10)  # meanwhile the dialog is dismissed
             return ways <= set(asked)
 
-        eventually(all_came, 30)
+        eventually(all_came)
         assert dialogs == [f"{there}/page"]
         assert [path for path in asked if "forged" in path] == []
         assert page.title() == "calm"
@@ -215,10 +215,10 @@ def test_elsewhere_the_link_has_a_ticket_for_the_one_report(
             page = context.new_page()
             page.goto(f"{url}/runs/{RUN}?token={board.token}")
             link = page.locator("#report a")
-            expect(link).to_be_visible(timeout=30_000)
+            expect(link).to_be_visible(timeout=60_000)
             with context.expect_page() as opening:
                 link.click()
-            expect(opening.value.locator("#end")).to_have_text(RUN, timeout=30_000)
+            expect(opening.value.locator("#end")).to_have_text(RUN, timeout=60_000)
             address = opening.value.url
         assert board.token not in address
         ticket = re.sub(r".*\?ticket=", "", address)

@@ -41,7 +41,14 @@ def demand_allowed(path: str, roots: Sequence[str]) -> None:
     """
     if not Path(path).is_absolute():
         raise ForbiddenPathError(f"{path!r} is no absolute path; this worker does not read it")
-    if roots and not _is_below_any(os.path.realpath(path), roots):
+    try:
+        real = os.path.realpath(path)
+    except OSError as error:  # what was a link as it was looked at was none as it was read
+        raise ForbiddenPathError(
+            f"{path!r} changed while its links were followed ({error.strerror})",
+            hint="leave the sources alone while they are counted",
+        ) from error
+    if roots and not _is_below_any(real, roots):
         raise ForbiddenPathError(
             f"{path!r} is outside this worker's corpus roots",
             hint="start the worker with --corpus-root for the place where the sources are",
