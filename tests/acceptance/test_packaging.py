@@ -107,7 +107,7 @@ def test_wheels_hold_every_module_the_types_and_the_page(wheels: list[Path]) -> 
     wanted = {
         path.relative_to(root).as_posix()
         for root, path in sources
-        if path.suffix in {".py", ".pyi", ".typed", ".html", ".css", ".js"}
+        if path.suffix in {".py", ".pyi", ".typed", ".html", ".css", ".js", ".j2"}
     }
     assert len(wanted) > 40
     assert wanted - held == set()

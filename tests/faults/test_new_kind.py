@@ -99,7 +99,7 @@ def _opened(folder: Path, resources: Resources) -> Iterator[tuple[Session, Fleet
     fleet = Fleet(resources, files, directory.path)
     fleet.url = resources.redis or ""
     progress = Progress(show=False)
-    with session(directory, resources, progress, Stop(directory.path, print)) as opened:
+    with session(directory, resources, progress, Stop(directory.path)) as opened:
         yield opened, fleet
 
 

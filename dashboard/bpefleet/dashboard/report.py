@@ -1,4 +1,4 @@
-"""Serves the report of a run, which may be anybody's who can write to Redis, in a sandbox."""
+"""Serves the report of a run in a sandbox: anybody who can write to Redis may have written it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _PATIENCE: Final = 5.0
 _HEADERS: Final = {
-    # A document of no origin: it runs nothing, loads nothing, sends nothing, moves no window but
-    # its own, and that not by itself.
+    # A document without an origin. It cannot run scripts, load or send anything, or change
+    # another window.
     "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-DNS-Prefetch-Control": "off",

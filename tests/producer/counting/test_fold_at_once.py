@@ -111,7 +111,7 @@ def test_the_events_of_a_chunk_are_settled_in_their_order(
     monkeypatch.setattr(Payloads, "fetch", slow)
     ledger = Ledger(tmp_path, plan.digest)
     aggregator = asyncio.run(serve(plan, ledger, redis_url, deliver, tmp_path))
-    assert aggregator.chunks.failed == {}
+    assert aggregator.states.failed == {}
     assert ledger.folded().items() == expected()
     attempts = read_attempts(tmp_path).values()
     assert not any(attempt.final for each in attempts for attempt in each)

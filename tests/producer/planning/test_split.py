@@ -16,6 +16,7 @@ from bpefleet.producer.planning.sources import SourceFile
 from bpefleet.producer.planning.split import MAX_SEGMENTS, demand_few, even_chunk_size, split
 from bpefleet.shared.errors import ExitCode, SourceError, UsageError
 from bpefleet.shared.pretokens.patterns import PATTERNS, resolve
+from tests.logged import logged
 from tests.naive import pieces, pretokens
 from tests.speed import slowness
 
@@ -40,9 +41,9 @@ def source(path: Path, text: bytes) -> SourceFile:
 def chunks_of(
     files: list[SourceFile], pattern: str, size: int, specials: tuple[str, ...] = SPECIALS
 ) -> tuple[list[tuple[Segment, ...]], list[str]]:
-    warnings: list[str] = []
     cutter = Cutter(resolve(pattern).name, specials)
-    return list(split(files, cutter, size, warnings.append)), warnings
+    with logged() as warnings:
+        return list(split(files, cutter, size)), warnings
 
 
 @given(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bpefleet.producer.queueing import sweep as sweep_module
+from bpefleet.producer.queueing.chunk_states import ChunkStates
 from bpefleet.producer.queueing.enqueue import Enqueuer
 from bpefleet.producer.queueing.events import Events
 from bpefleet.producer.queueing.sweep import Found, Sweep
@@ -16,6 +17,7 @@ from bpefleet.shared.redis.connect import connect_async
 from bpefleet.shared.trust.signing import Signer
 from bpefleet.shared.wire.event import event_fields
 from bpefleet.shared.wire.keys import FLEET_WORKER, QUEUE, events_key, job_id
+from bpefleet.shared.wire.kinds import COUNT
 from bpefleet.shared.wire.messages import Failed
 from tests.producer.counting.desk import CHUNKS, make_plan
 
@@ -34,15 +36,18 @@ QUEUE_KEY = f"rq:queue:{QUEUE}"
 class Bench:
     """A sweep, the events that it goes by, and a Redis in which all chunks are queued."""
 
-    def __init__(self, redis: FleetRedis, plan: Plan, sweep: Sweep, events: Events) -> None:
+    def __init__(
+        self, redis: FleetRedis, plan: Plan, states: ChunkStates, sweep: Sweep, events: Events
+    ) -> None:
         self.redis = redis
         self.plan = plan
+        self.states = states
         self.sweep = sweep
         self.events = events
         self.enqueuer = Enqueuer(redis, plan)
 
     async def look(self) -> Found:
-        return await self.sweep.look(range(CHUNKS), self.events)
+        return await self.sweep.look(self.events)
 
     async def read(self) -> int:
         """Read some events; how many."""
@@ -72,11 +77,12 @@ def at_bench(
     def run(test: Callable[[Bench], Awaitable[None]]) -> None:
         async def main() -> None:
             plan = make_plan(tmp_path)
-            said: list[str] = []
             async with connect_async(redis_url) as redis:
-                sweep = Sweep(plan, redis, lambda _workers: None, said.append)
-                events = Events(redis, plan, Signer(), pytest.fail)
-                bench = Bench(connection, plan, sweep, events)
+                states = ChunkStates(COUNT, CHUNKS, range(CHUNKS))
+                states.take(CHUNKS, 0.0)
+                sweep = Sweep(plan.run, states, redis, lambda _workers: None)
+                events = Events(redis, plan, Signer())
+                bench = Bench(connection, plan, states, sweep, events)
                 bench.enqueuer.put(range(CHUNKS))
                 assert await bench.look() == Found()
                 await test(bench)
@@ -165,7 +171,7 @@ def test_a_long_queue_is_read_in_slices(at_bench: Any, monkeypatch: pytest.Monke
         bench.take(4, "started")
         for _ in range(2):
             assert await bench.look() == Found()
-        assert set(bench.sweep.running) == {4}
+        assert bench.states.running() == [(4, "")]
 
     at_bench(test)
 

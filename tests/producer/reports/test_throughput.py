@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from bpefleet.producer.reports.document import Chart, Paragraph, Table
-from bpefleet.producer.reports.rates import Level, Stretch, over_time, scaling, stretches
-from bpefleet.producer.reports.throughput import throughput
+from bpefleet.producer.reports.sections.rates import Level, Stretch, over_time, scaling, stretches
+from bpefleet.producer.reports.sections.throughput import throughput
 from bpefleet.producer.store.history import COUNTED, Attempt
 
 MB = 1_000_000

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any, Final
 
-from bpefleet.producer.queueing.repeated_warnings import RepeatedWarnings
+from bpefleet.shared.process.repeated_warnings import RepeatedWarnings
 from bpefleet.shared.wire.event import Event, read_event
 from bpefleet.shared.wire.keys import events_key, payload_prefix
 from bpefleet.shared.wire.messages import Failed, MessageError
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     from bpefleet.producer.planning.plan import Plan
     from bpefleet.shared.trust.signing import Signer
+
+logger = logging.getLogger(__name__)
 
 _MOST: Final = 64
 """Events to be settled that are taken at once."""
@@ -38,16 +41,14 @@ class Events:
     lost its data, or its clock was set back, new events can have lower ids than the last one read.
     """
 
-    def __init__(
-        self, redis: Redis, plan: Plan, signer: Signer, warn: Callable[[str], None]
-    ) -> None:
+    def __init__(self, redis: Redis, plan: Plan, signer: Signer) -> None:
         self._redis = redis
         self._plan = plan
         self._signer = signer
         self._key = events_key(plan.run)
         self._last: bytes = _START
         self._at_once = _MOST
-        self._odd = RepeatedWarnings(warn, "events that are not a worker's were left aside")
+        self._odd = RepeatedWarnings(logger, "events that are not a worker's were left aside")
 
     def rewind(self) -> None:
         """Read from the stream's start again."""
@@ -73,8 +74,12 @@ class Events:
             size += sum(map(len, fields.values())) if fields else 0
             if (event := self._event(entry, fields)) is None:
                 dropped.append(entry)
+            elif is_settled(event):
+                settled.append(event)
             else:
-                (settled if is_settled(event) else events).append(event)
+                events.append(event)
+                about = {"chunk": event.chunk, "attempt": event.attempt}
+                logger.debug("event %s is read", event.id, extra=about)
         await self._drop(settled, dropped)
         mostly_dropped = len(settled) + len(dropped) > len(events) and size <= _MANY_BYTES
         self._at_once = min(_MOST_DROPPED, 4 * self._at_once) if mostly_dropped else _MOST

@@ -1,24 +1,24 @@
-"""A report as a list of parts, free of any markup: each writer escapes every text in it."""
+"""A report as a list of parts, free of any markup: the templates escape every text in it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from bpefleet.shared.process.text import printable
+from typing import ClassVar
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading; level 1 is the title."""
+    """The title of the parts that follow."""
 
+    kind: ClassVar = "heading"
     text: str
-    level: int = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
     """Some sentences."""
 
+    kind: ClassVar = "paragraph"
     text: str
 
 
@@ -33,6 +33,7 @@ class Table:
         numbers: The columns, by index, that hold numbers.
     """
 
+    kind: ClassVar = "table"
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -54,6 +55,7 @@ class Chart:
         end: The end of that axis.
     """
 
+    kind: ClassVar = "chart"
     caption: str
     labels: tuple[str, ...]
     values: tuple[float, ...]
@@ -66,6 +68,14 @@ class Chart:
 Part = Heading | Paragraph | Table | Chart
 
 
-def one_line(text: str) -> str:
-    """`text` of unknown origin as one line without control characters."""
-    return printable(text).replace("\n", r"\n")
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A report.
+
+    Attributes:
+        name: The name of the run's directory.
+        parts: What it says, in order.
+    """
+
+    name: str
+    parts: tuple[Part, ...]

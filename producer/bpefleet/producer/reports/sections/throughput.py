@@ -5,13 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.producer.reports.document import Chart, Heading, Paragraph, Table
-from bpefleet.producer.reports.rates import LEAST_SHARE, PAUSE, over_time, scaling, stretches
+from bpefleet.producer.reports.sections.rates import (
+    LEAST_SHARE,
+    PAUSE,
+    over_time,
+    scaling,
+    stretches,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from bpefleet.producer.reports.document import Part
-    from bpefleet.producer.reports.rates import Level
+    from bpefleet.producer.reports.sections.rates import Level
     from bpefleet.producer.store.history import Attempt
 
 _MOST_LEVELS: Final = 64
