@@ -167,11 +167,11 @@ class ChunkStates:
         return flight is not None and flight.attempt in {attempt, ""}
 
     def answered(self, chunk: int) -> None:
-        """An event of a chunk has come, and is to be settled."""
+        """An event of a chunk has come, and is about to be handled."""
         self._answered[chunk] += 1
 
-    def settled(self, chunk: int) -> None:
-        """An event that had come is settled, or was dropped."""
+    def acknowledged(self, chunk: int) -> None:
+        """An event that had come is acknowledged, or is to be read again."""
         self._answered[chunk] -= 1
         if not self._answered[chunk]:
             del self._answered[chunk]
