@@ -1,4 +1,4 @@
-"""The merge stage: has the trainer process merge, shows its progress, tells how it ended."""
+"""The merge stage: runs the trainer process, shows its progress, returns its result."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bpefleet.producer.observing.observer import Watch
+    from bpefleet.producer.observing.merging_view import MergingView
     from bpefleet.producer.store.manifest import Facts, Manifest
     from bpefleet.producer.store.stop import Stop
+    from bpefleet.producer.training.milestones import Milestones
 
 _PATIENCE: Final = 5.0
 _GLANCE_SECONDS: Final = 0.1
@@ -50,17 +51,20 @@ class TrainerProcess:
     def __exit__(self, *_: object) -> None:
         self._end()
         for pipe in (self._process.stdin, self._process.stdout):
-            # Closing flushes, which a dead trainer refuses once more.
+            # Closing flushes, which fails again if the trainer is dead.
             with suppress(BrokenPipeError):
                 if pipe is not None:
                     pipe.close()
 
-    def train(self, facts: Facts, watch: Watch, stop: Stop) -> Manifest:
+    def train(
+        self, facts: Facts, milestones: Milestones, view: MergingView, stop: Stop
+    ) -> Manifest:
         """Train on the run's counts.
 
         Args:
-            facts: What the manifest is to say of the stages before.
-            watch: Shown the merges made.
+            facts: What the manifest says of the earlier stages.
+            milestones: Told how many merges are made, for the log.
+            view: Shown them.
             stop: Whether to end early.
 
         Returns:
@@ -69,7 +73,7 @@ class TrainerProcess:
         Raises:
             TrainerError: The trainer died.
             InterruptedRunError: A stop was asked for.
-            BpefleetError: It failed, and says so.
+            BpefleetError: It failed, with this error.
         """
         stdin = self._process.stdin
         if stdin is None:  # pragma: no cover  Popen makes it
@@ -80,20 +84,22 @@ class TrainerProcess:
         except BrokenPipeError:
             raise self._died() from None
         try:
-            return self._follow(watch, stop)
+            return self._follow(milestones, view, stop)
         except BaseException:
-            self._end()  # before anybody lets go of the directory that it writes to
+            self._end()  # before the lock of the directory that it writes to is released
             raise
 
-    def _follow(self, watch: Watch, stop: Stop) -> Manifest:
+    def _follow(self, milestones: Milestones, view: MergingView, stop: Stop) -> Manifest:
         for line in self._lines(stop):
             match answers.read_answer(line):
                 case answers.Folded(unique):
-                    watch.folded(unique)
+                    view.folded(unique)
                 case answers.Merging(merges, tokens):
-                    watch.merged(merges, tokens)
+                    milestones.made(merges)
+                    view.merged(merges, tokens)
                 case answers.Writing():
-                    watch.writing()
+                    milestones.over()
+                    view.writing()
                 case answers.Trained(manifest):
                     return manifest
                 case answers.Ended() as end:
@@ -101,7 +107,7 @@ class TrainerProcess:
         raise self._died()
 
     def _lines(self, stop: Stop) -> Iterator[bytes]:
-        """What the trainer says, line by line. Folding takes a while without a word."""
+        """The trainer's answers, line by line. While it folds there is none for some time."""
         if self._process.stdout is None:  # pragma: no cover  Popen makes it
             raise AssertionError
         stdout = self._process.stdout.fileno()
@@ -118,9 +124,9 @@ class TrainerProcess:
                 stop.check()
 
     def _end(self) -> None:
-        """Kill the trainer. What it has to do is done, or not wanted: nothing is waited for.
+        """Kill the trainer: its work is done, or no longer wanted.
 
-        Its memory may take the system long to clear away, and that is no failure of the run.
+        The system may take long to free its memory, which is no failure of the run.
         """
         self._process.kill()
         with suppress(subprocess.TimeoutExpired):

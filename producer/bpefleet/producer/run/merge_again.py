@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from bpefleet.producer.fleet.local_trainer import TrainerProcess
-from bpefleet.producer.observing.observer import Watch
+from bpefleet.producer.observing.merging_view import MergingView
+from bpefleet.producer.observing.status_file import StatusFile
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.run.outcome import report
 from bpefleet.producer.run.pipeline import RunResult
@@ -19,6 +20,7 @@ from bpefleet.producer.store.manifest import Facts
 from bpefleet.producer.store.stage import Stage
 from bpefleet.producer.store.stop import Stop
 from bpefleet.producer.training.artifacts import warn_of_unwritten
+from bpefleet.producer.training.milestones import Milestones
 from bpefleet.producer.training.versions import versions
 from bpefleet.shared.errors import ChunksFailedError, InterruptedRunError
 from bpefleet.shared.pretokens.patterns import resolve
@@ -37,9 +39,9 @@ def merge_again(
     Args:
         path: The run with the counts; it is not changed.
         out: The new run's directory.
-        options: Those fields of `Options` that are to be others; None leaves one as it is.
+        options: The fields of `Options` to change; None leaves one as it is.
         show: Whether to show progress and warnings on stderr.
-        quiet: Whether to show the warnings only.
+        quiet: Whether to show no progress.
 
     Raises:
         ChunksFailedError: Not all chunks are counted, nor accepted as missing.
@@ -51,17 +53,18 @@ def merge_again(
     start = Stage()
     try:
         with Progress(show=show, quiet=quiet) as progress, new_run(out, whole=True) as place:
-            stop = Stop(out, progress.warn)
-            warn_of_unwritten(resolve(chosen.pattern), progress.warn)
+            stop = Stop(out)
+            warn_of_unwritten(resolve(chosen.pattern))
             before = source.manifest
             missing = before.missing if before else ()
             ledger = _all_counts(source, missing)
             directory = place.create(replace(source.plan, run=secrets.token_hex(6), options=chosen))
             with TrainerProcess(out) as trainer:
                 ledger.copy_to(directory.counts)
-                watch = Watch(directory, progress)
-                watch.began(start.at)
-                watch.start_merging(ledger)
+                status = StatusFile(directory)
+                status.began(start.at)
+                view = MergingView(status, progress)
+                view.begin(ledger)
                 own = f"run {source.plan.run} ({path.absolute().name})"
                 facts = Facts(
                     versions=versions(source.plan.engine),
@@ -69,18 +72,18 @@ def merge_again(
                     missing=missing,
                     counts_of=(before and before.counts_of) or own,
                 )
-                manifest = trainer.train(facts, watch, stop)
-                watch.close()
-            report(manifest, progress)
+                manifest = trainer.train(facts, Milestones(directory.plan), view, stop)
+                status.close()
+            report(manifest)
     except (KeyboardInterrupt, InterruptedRunError):
         raise InterruptedRunError("stopped", hint="start again") from None
     return RunResult(out, manifest, start.seconds)
 
 
 def _all_counts(source: RunDirectory, missing: tuple[Missing, ...]) -> Ledger:
-    """A run's counts, without what is known to be missing from them."""
+    """A run's counts, without the chunks that are known to be missing from them."""
     count = len(source.plan.chunks)
-    # Its process may be at it: nothing there is changed.
+    # Another process may be working on that run: nothing there is changed.
     ledger = Ledger(source.counts, source.plan.digest, chunks=count, tidy=False)
     if left := set(range(count)) - ledger.chunks - {one.chunk for one in missing}:
         raise ChunksFailedError(

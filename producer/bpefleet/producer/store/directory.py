@@ -1,10 +1,10 @@
 """The run directory: the truth about a run.
 
 DIR/plan.json        what is counted, in which chunks: written first, never changed
-DIR/lock             held by the process that works on the run (see `lock`); there before the plan
+DIR/lock             held by the process that works on the run (see `lock`); made before the plan
 DIR/counts/          the ledger of folded chunks (see `ledger`)
-DIR/attempts.jsonl   who counted what when, and how it ended (see `attempts`)
-DIR/status.json      how far the run is, while it goes (see `watch`)
+DIR/attempts.jsonl   who counted what when, and how it ended (see `history`)
+DIR/status.json      how far the run is, while it runs (see `status_file`)
 DIR/<artifacts>      the tokenizer (see `artifacts`)
 DIR/manifest.json    written last: its existence means that the run is complete
 """
@@ -76,7 +76,7 @@ class RunDirectory:
         """
         directory = cls(path, plan)
         directory.make_counts()
-        # Forces the folder's names to disk, too.
+        # Also writes the folder's entries to disk.
         write_atomically(path / PLAN, plan.to_bytes())
         return directory
 
@@ -125,6 +125,6 @@ class RunDirectory:
 
     @property
     def touched(self) -> bool:
-        """Whether there is anything to go on with: counts, or a history of attempts."""
+        """Whether there is something to resume: counts, or a history of attempts."""
         history = self.path / ATTEMPTS
         return self.has_counts or (history.exists() and history.stat().st_size > 0)

@@ -1,0 +1,61 @@
+"""What a run was: of what, with what, and what it made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bpefleet.producer.reports.document import Heading, Paragraph, Table
+from bpefleet.producer.reports.sample import group
+from bpefleet.producer.reports.sections.words import in_mb
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bpefleet.producer.planning.sources import SourceFile
+    from bpefleet.producer.reports.document import Part
+    from bpefleet.producer.reports.profile import Profile
+    from bpefleet.producer.store.manifest import Manifest
+
+
+def summary(manifest: Manifest, profile: Profile) -> Iterator[Part]:
+    """The run in a sentence, and the facts of it."""
+    options, totals = manifest.options, manifest.totals
+    tokens, text = f"{totals.vocab_size:,} tokens", f"{in_mb(totals.bytes)} of text"
+    took = f"{profile.seconds:.1f} s"
+    yield Paragraph(
+        f"{tokens}, merged in {took} from the counts of {text} that {source} made."
+        if (source := profile.counts_of)
+        else f"{tokens}, trained on {text} in {took}."
+    )
+    rate = totals.bytes_per_token
+    rows = [
+        ("run", manifest.run),
+        ("pattern", options.pattern),
+        ("tie rule", options.tie_break),
+        ("special tokens", " ".join(options.special_tokens) or "none"),
+        ("merges", f"{totals.merges:,}"),
+        ("pre-tokens", f"{totals.pretokens:,}"),
+        ("different pre-tokens", f"{totals.unique_pretokens:,}"),
+        ("invalid sequences replaced", f"{totals.replaced:,}"),
+        ("bytes that the pattern misses", f"{totals.unmatched_bytes:,}"),
+        ("bytes per token on the whole corpus", f"{rate:.3f}" if rate else "not noted"),
+        ("chunks left out", f"{len(manifest.missing):,}"),
+        *manifest.versions.items(),
+    ]
+    yield Table("What was trained, with what", ("fact", "value"), tuple(rows))
+
+
+def corpus(files: Sequence[SourceFile]) -> Iterator[Part]:
+    """What the tokenizer was trained on, by source."""
+    yield Heading("Trained on")
+    whole = sum(file.size for file in files)
+    rows = []
+    for name, members in group(files).items():
+        size = sum(file.size for file in members)
+        rows.append((name, f"{len(members):,}", in_mb(size), f"{100 * size / whole:.1f} %"))
+    yield Table(
+        f"{len(files):,} {'files' if len(files) > 1 else 'file'}, {in_mb(whole)}",
+        ("source", "files", "text", "share"),
+        tuple(rows),
+        frozenset({1, 2, 3}),
+    )
