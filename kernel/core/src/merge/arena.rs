@@ -68,7 +68,7 @@ struct Class {
 ///     min_frequency: 0,
 ///     max_token_length: Some(3),
 /// };
-/// let merges = arena.merge(&options, &mut go_on)?;
+/// let merges = arena.merge(&options, &mut go_on)?.merges;
 /// // ` t` and `he`, or ` t` and `h`, but never the four bytes.
 /// assert_eq!((merges[0].left, merges[0].right), (32, 116));
 /// assert_eq!(merges.len(), 2);
