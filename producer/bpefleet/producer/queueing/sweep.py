@@ -14,10 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from bpefleet.producer.queueing.batches import answers_async
-from bpefleet.producer.queueing.other_keys import OtherKeys
-from bpefleet.producer.queueing.workers import seen_workers
-from bpefleet.shared.process.amounts import several
-from bpefleet.shared.process.repeated_warnings import RepeatedWarnings
+from bpefleet.producer.queueing.workers_seen import WorkersSeen
 from bpefleet.shared.process.text import printable
 from bpefleet.shared.wire import rq_keys
 from bpefleet.shared.wire.keys import REFUSED_FIELD, STAGE_FIELD, events_key, job_id
@@ -29,7 +26,6 @@ if TYPE_CHECKING:
 
     from bpefleet.producer.queueing.chunk_states import ChunkStates
     from bpefleet.producer.queueing.events import Events, Place
-    from bpefleet.producer.queueing.workers import Seen
 
 logger = logging.getLogger(__name__)
 
@@ -42,8 +38,6 @@ _SLICE: Final = 10_000
 """Entries of the queue that are read at once."""
 _GLANCED: Final = 1000
 """Chunks that a glance looks at, at the most."""
-_NAMED: Final = 10
-"""Workers that are named at once when they join or leave."""
 _FIELDS: Final = [rq_keys.STATUS, rq_keys.WORKER_NAME, STAGE_FIELD, REFUSED_FIELD]
 
 
@@ -66,7 +60,7 @@ class Sweep:
     """Looks after the queue.
 
     Attributes:
-        seen: Who serves the queue.
+        workers: Who serves the queue.
         redis_memory: Bytes that Redis uses.
         unfolded: Events in the run's stream.
     """
@@ -79,28 +73,17 @@ class Sweep:
         upkeep: Callable[[int], str | None],
         key_id: str = "",
     ) -> None:
-        self.seen: list[Seen] = []
+        self.workers = WorkersSeen(redis, key_id)
         self.redis_memory = 0
         self.unfolded = 0
         self._run = run
         self._states = states
         self._redis = redis
         self._upkeep = upkeep
-        self._odd = RepeatedWarnings(
-            logger, "workers of the queue are no bpefleet workers; stop them"
-        )
         self._next = time.monotonic()
         self._idle_said = False
-        self._known: set[str] = set()
-        self._strangers: set[str] = set()
-        self._other_keys = OtherKeys(key_id)
         self._misplaced: set[int] = set()
         self._marks: dict[int, Place] = {}
-
-    @property
-    def workers(self) -> int:
-        """How many workers of the fleet serve the queue, with the run's key."""
-        return sum(self._other_keys.ours(seen) for seen in self.seen)
 
     @property
     def due(self) -> bool:
@@ -119,10 +102,8 @@ class Sweep:
             NoWorkersError: The local workers ended unasked.
         """
         start = time.monotonic()
-        await self._look_for_workers()
-        self._warn_of_strangers()
-        self._other_keys.look(self.seen)
-        idle = await asyncio.to_thread(self._upkeep, self.workers)
+        await self.workers.look()
+        idle = await asyncio.to_thread(self._upkeep, len(self.workers))
         if idle and not self._idle_said:
             logger.warning("%s", idle)
         self._idle_said = bool(idle)
@@ -144,31 +125,9 @@ class Sweep:
             for chunk, fields in zip(chunks, found, strict=True)
             if fields and fields[0] == rq_keys.STARTED
         }
-        if {worker for worker, _ in started.values()} - {seen.name for seen in self.seen}:
-            await self._look_for_workers()
+        if not self.workers.names.issuperset(worker for worker, _ in started.values()):
+            await self.workers.look()
         self._states.seen_at_work(started)
-
-    def sum_up(self) -> None:
-        """Say how many strangers there were, if that was not said of each."""
-        self._odd.sum_up()
-        self._other_keys.sum_up()
-
-    async def _look_for_workers(self) -> None:
-        self.seen = await seen_workers(self._redis)
-        names = {seen.name for seen in self.seen if self._other_keys.ours(seen)}
-        _log_workers("joined", names - self._known)
-        _log_workers("left", self._known - names)
-        self._known = names
-
-    def _warn_of_strangers(self) -> None:
-        for seen in self.seen:
-            if not seen.is_ours and seen.name not in self._strangers:
-                self._strangers.add(seen.name)
-                self._odd.tell(
-                    f"{seen.name} serves the queue and is no bpefleet worker: it runs whatever is "
-                    "written to Redis; stop it",
-                    worker=seen.name,
-                )
 
     async def _compare(self, chunks: list[int], events: Events) -> Found:
         found = Found()
@@ -179,7 +138,7 @@ class Sweep:
             status, worker, stage, refused = fields
             if status == rq_keys.FAILED and refused is not None:
                 found.forgotten.append(chunk)
-                self._other_keys.refused(_text(refused))
+                self.workers.other_keys.refused(_text(refused))
             elif status is None or status in rq_keys.ENDED:
                 ended[chunk] = status is not None
             elif status == rq_keys.STARTED:
@@ -249,15 +208,6 @@ class Sweep:
             if len(part) < _SLICE:
                 return found
             end -= _SLICE
-
-
-def _log_workers(what: str, names: set[str]) -> None:
-    """Say which workers joined or left; of many at once, only how many."""
-    if len(names) > _NAMED:
-        logger.info("%s %s", several(len(names), "worker"), what)
-        return
-    for name in sorted(names):
-        logger.info("worker %s %s", name, what, extra={"worker": name})
 
 
 def _text(field: bytes | None) -> str:
