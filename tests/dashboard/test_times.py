@@ -156,7 +156,7 @@ def test_page_and_command_line_tell_the_same_of_attempts_and_times(
         again = start("resume", out, "--redis", redis_url, "--hold")
         page.shows("#stage", "holding", 60)
         attempts = page.page.locator("#failures tbody td:nth-child(4)")
-        expect(attempts).to_have_text("2", timeout=30_000)
+        expect(attempts).to_have_text("2", timeout=60_000)
         assert status()["failed"][0]["attempts"] == 2
         page.shows("#times", re.compile(r"^Started .* · this session .* · elapsed \d+ s$"))
         mend(texts / TREACHEROUS)

@@ -121,7 +121,7 @@ def _workers(url: str, key_file: Path) -> Iterator[subprocess.Popen[bytes]]:
 def _kill_the_one_at(url: str, job: str, pool: int, held: Path) -> None:
     """Kill the worker that is at a job; what it waits for is there when the job is done again."""
     with connect(url) as connection:
-        eventually(lambda: connection.hget(f"rq:job:{job}", keys.STAGE_FIELD) == b"read", 20)
+        eventually(lambda: connection.hget(f"rq:job:{job}", keys.STAGE_FIELD) == b"read")
         name: Any = connection.hget(f"rq:job:{job}", "worker_name")
         pid: Any = connection.hget(f"rq:worker:{name.decode()}", "pid")
     assert int(pid) in children(pool)

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-_DEADLINE: Final = 60
 _HUGE: Final = {
     "totals": {"merges": 10**300, "unique_pretokens": 10**30},
     "missing": [{"chunk": 10**300}],
@@ -104,7 +103,6 @@ _PLANTS: Final[dict[str, Callable[[Path], object]]] = {
 }
 
 
-@pytest.mark.timeout(_DEADLINE)
 @pytest.mark.parametrize("plant", [name for name in _PLANTS if "link" not in name])
 @pytest.mark.parametrize(
     "name",

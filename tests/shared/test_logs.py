@@ -128,7 +128,7 @@ def test_a_worker_names_itself_the_run_and_the_chunk(
         put(connection, make_spec(whole(text)), 7)
         failed = next_event(connection)
         pool.terminate()
-        _, stderr = pool.communicate(timeout=20)
+        _, stderr = pool.communicate(timeout=60)
     (line,) = (line for line in records(stderr) if line["level"] != "notice")
     assert (line["run"], line["chunk"], line["worker"]) == (RUN, 7, failed.worker)
     assert line["level"] == "warning"
@@ -142,15 +142,15 @@ def test_a_retry_is_told_of_with_its_attempt(
     text.write_text("low lower lowest " * 100)
     options = ("--vocab-size", 260, "-o", tmp_path / "run", "--redis", redis_url)
     run = start("train", text, *options, "--log-format", "json")
-    eventually(lambda: connection.llen("rq:queue:bpefleet"), 20)
+    eventually(lambda: connection.llen("rq:queue:bpefleet"))
     jobs: Any = connection.lrange("rq:queue:bpefleet", 0, -1)
     (name, chunk) = run_and_chunk(jobs[0].decode()) or ("", 0)
     died = Failed("WorkHorseDied", "gone", may_heal=True, worker="w1")
     fields = event_fields(Signer(), name, chunk, attempt(connection, name, chunk), died)
     connection.xadd(events_key(name), fields)  # type: ignore[arg-type]
-    eventually(lambda: read_attempts(tmp_path / "run"), 20)
+    eventually(lambda: read_attempts(tmp_path / "run"))
     run.terminate()
-    _, stderr = run.communicate(timeout=20)
+    _, stderr = run.communicate(timeout=60)
     (told,) = (line for line in records(stderr) if "it is counted again" in line["message"])
     about = {"run": name, "chunk": chunk, "attempt": 1, "worker": "w1"}
     assert told == told | about

@@ -1,4 +1,4 @@
-"""Asks a run to count failed chunks again, or to stop, and leaves a line about it in the log."""
+"""Asks a run to count failed chunks again, or to stop, and logs each request."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 LARGEST_BODY: Final = 64 << 10
 
 _audit: Final = logging.getLogger("bpefleet.dashboard.audit")
-"""Named by what it is for: whoever keeps these lines apart asks for them by this name."""
+"""The log of requests. Its name stays, whatever the module is called: people filter by it."""
 
 
 class RefusedError(Exception):
-    """A request that makes no sense now; the text says why."""
+    """A request that cannot be met now; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ async def ask(
     """Leave a request to the producer of a run.
 
     Args:
-        redis: Where the producer looks.
-        signer: Has the fleet's key.
+        redis: The Redis that the producer reads requests from.
+        signer: Holds the fleet's key.
         now: The run.
         action: `retry` or `cancel`.
         chunks: For a retry, the failed chunks; empty for all.
@@ -66,7 +66,7 @@ async def ask(
         What was done, in words.
 
     Raises:
-        RefusedError: No process is at the run to hear of it, or none of these chunks failed.
+        RefusedError: No process is working on the run, or none of these chunks failed.
     """
     if not now.producer:
         raise RefusedError(f"no process is at the run: bpefleet resume {now.directory}")
@@ -83,18 +83,18 @@ async def ask(
 
 
 def audit(by: str, what: str, outcome: str) -> None:
-    """Record who asked for what, and what came of it: a short line, whatever the texts hold."""
+    """Log who asked for what, and the outcome: one short line, whatever the texts hold."""
     _audit.info("%s", _entry(by, what, outcome))
 
 
 class Refusals:
-    """Records who asked without the token: anybody may, and as often as they like."""
+    """Logs requests without the token, which anybody can send, as often as they like."""
 
     def __init__(self) -> None:
         self._warnings = RepeatedWarnings(_audit, "requests without the token were refused")
 
     def audit(self, by: str, what: str) -> None:
-        """Record one, if it is among the first."""
+        """Log one, if it is among the first."""
         self._warnings.tell(_entry(by, what, "refused, no token"))
 
 

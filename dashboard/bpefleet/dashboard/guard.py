@@ -1,4 +1,4 @@
-"""In front of everything: refuses foreign hosts and origins, and tells browsers to be strict."""
+"""Middleware before everything else: refuses other hosts and origins, and sets strict headers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _HEADERS: Final = {
 }
 _OWN_SITE: Final = ("same-origin", "none")
 _LONGEST_NAME: Final = 100
-"""Characters of a host or an origin that are logged."""
+"""The most characters of a host or an origin that are logged."""
 
 
 class Guard:

@@ -1,4 +1,4 @@
-"""Reads who serves the queue, at work or idle, for whichever run: RQ's own keys tell."""
+"""Reads all workers that serve the queue, busy or idle, for any run, from RQ's keys."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 _MOST: Final = 5000
 _BATCH: Final = 500
 _LONGEST: Final = 200
-"""Characters of a text that are shown: anybody may have written it."""
+"""The most characters of a text that are shown: anybody may have written it."""
 
 _LARGEST: Final = 2**53
-"""Beyond it a page's numbers are no longer whole."""
+"""Above it, numbers in JavaScript are no longer exact."""
 
 _FIELDS: Final = (
     rq_keys.HOST,
@@ -41,7 +41,7 @@ _FIELDS: Final = (
 
 _JOB_FIELDS: Final = (rq_keys.STATUS, rq_keys.WORKER_NAME, STAGE_FIELD, rq_keys.STARTED_AT)
 _MOST_EXECUTIONS: Final = 4
-"""A worker is at one job, and may have left others behind."""
+"""The executions of a worker that are read: it runs one job, and may have left others behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +60,16 @@ class Worker:
         name: Its name in RQ.
         host: Its machine.
         pid: Its process there; 0 if unknown.
-        version: Of bpefleet; empty if it is a worker of another kind.
+        version: Its version of bpefleet; empty if it is no bpefleet worker.
         born: Unix seconds of its start, by its clock; 0 if unknown.
-        heard: Of its last sign of life, likewise.
-        run: The run that it is at; empty if it is idle.
-        chunk: The chunk of it; None if it is idle.
-        doing: What it does with it.
-        since: Unix seconds since when, by its clock; 0 if unknown.
+        heard: Unix seconds of its last heartbeat, by its clock; 0 if unknown.
+        run: The run that it works for; empty if it is idle.
+        chunk: The chunk that it works on; None if it is idle.
+        doing: The stage of that chunk.
+        since: Unix seconds since it works on that, by its clock; 0 if unknown.
         counted: Chunks that it counted, of all runs.
-        failed: Attempts of its that failed.
-        seconds: Seconds that it was at work.
+        failed: Attempts of it that failed.
+        seconds: Seconds that it was busy.
     """
 
     name: str
@@ -88,7 +88,7 @@ class Worker:
 
 
 async def read_workers(redis: Redis) -> list[dict[str, Any]]:
-    """The workers by host and name, as JSON-able data. A name whose worker is gone is none.
+    """The workers by host and name, as JSON-able data. Names of workers that are gone are left out.
 
     Raises:
         RedisError: Redis does not answer, or refuses.
@@ -112,7 +112,7 @@ async def read_workers(redis: Redis) -> list[dict[str, Any]]:
 
 
 async def _jobs(redis: Redis, keys: Sequence[bytes]) -> dict[bytes, _Job]:
-    """What each worker is at, of those that are at anything."""
+    """The job of each worker that is busy."""
     async with redis.pipeline(transaction=False) as pipeline:
         for key in keys:
             pipeline.srandmember(rq_keys.executions_key(key), _MOST_EXECUTIONS)
@@ -126,7 +126,7 @@ async def _jobs(redis: Redis, keys: Sequence[bytes]) -> dict[bytes, _Job]:
     found = {}
     for (key, job), (status, worker, doing, since) in zip(names, jobs, strict=True):
         at = run_and_chunk(_text(job))
-        # What a killed worker was at stays in its list for a while.
+        # The job of a killed worker stays in its list for a while.
         its_own = status == rq_keys.STARTED and worker == rq_keys.worker_name(key)
         if its_own and at and RUN_NAME.fullmatch(at[0]) and at[1] < _LARGEST:
             found[key] = _Job(*at, _text(doing), _date(since))
@@ -134,7 +134,7 @@ async def _jobs(redis: Redis, keys: Sequence[bytes]) -> dict[bytes, _Job]:
 
 
 async def _hashes(redis: Redis, keys: Sequence[bytes], fields: Sequence[str]) -> list[list[Any]]:
-    """These fields of each hash; of what is none, nothing."""
+    """These fields of each hash; none of a key of another type."""
     if not keys:
         return []
     async with redis.pipeline(transaction=False) as pipeline:
@@ -145,10 +145,10 @@ async def _hashes(redis: Redis, keys: Sequence[bytes], fields: Sequence[str]) ->
 
 
 def _is_odd(answer: object) -> bool:
-    """Whether a key is of another kind, which is its own affair: anybody may have put it there.
+    """Whether an answer says that a key has another type: anybody may have written it.
 
     Raises:
-        RedisError: It is another error.
+        RedisError: The answer is another error.
     """
     if isinstance(answer, RedisError) and not str(answer).startswith("WRONGTYPE"):
         raise answer

@@ -30,6 +30,7 @@ from bpefleet.producer.store.stop import Stop
 from bpefleet.shared.redis.connect import connect, connect_async
 from bpefleet.shared.wire.keys import QUEUE, events_key, job_id, payload_key, run_and_chunk
 from bpefleet.shared.wire.messages import Counted, Failed, Segment
+from tests.eventually import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,6 +82,13 @@ class Desk:
 
     async def deliver(self, chunk: int) -> None:
         await self.announce(chunk, "counted", await self.publish(chunk))
+
+    async def read(self, times: int = 2) -> None:
+        """Wait until the aggregator has gone round: it read what is no event, and dropped it."""
+        for _ in range(times):
+            await self.redis.xadd(events_key(self.plan.run), {"body": "none of ours"})
+            while await self.redis.xlen(events_key(self.plan.run)):  # noqa: ASYNC110  nobody tells
+                await asyncio.sleep(0.005)
 
     async def jobs(self, at_once: int = 100) -> AsyncIterator[int]:
         """Take jobs off the queue, in an order of its own."""
@@ -154,7 +162,7 @@ async def serve(plan: Plan, ledger: Ledger, url: str, deliver: Deliver, folder: 
                 await deliver(desk, chunk)
 
         worker = asyncio.create_task(work())
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             await asyncio.wait([task, worker], return_when=asyncio.FIRST_COMPLETED)
         await end(worker)
         await task

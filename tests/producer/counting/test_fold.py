@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bpefleet.producer.planning.plan import Plan
 
 
+from tests.eventually import PATIENCE
 from tests.producer.counting.desk import CHUNKS, Desk, aggregating, expected, make_plan, serve
 
 
@@ -58,11 +59,11 @@ def test_the_window_of_queued_jobs_is_bounded(plan: Plan, tmp_path: Path, redis_
             _,
             desk,
         ):
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE):
                 while not await desk.redis.llen(f"rq:queue:{QUEUE}"):  # noqa: ASYNC110  Redis tells nobody
                     await asyncio.sleep(0.01)
-            await asyncio.sleep(0.3)
-            assert await desk.redis.llen(f"rq:queue:{QUEUE}") == 4
+                await desk.read()
+                assert await desk.redis.llen(f"rq:queue:{QUEUE}") == 4
 
     asyncio.run(watch())
 

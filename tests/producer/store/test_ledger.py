@@ -218,7 +218,7 @@ def test_nobody_waits_for_a_compaction(tmp_path: Path, monkeypatch: pytest.Monke
     def slow(path: Path, *parts: bytes) -> None:
         if path.name == FOLDED:
             begun.set()
-            assert go_on.wait(20)
+            assert go_on.wait(90)
         write(path, *parts)
 
     monkeypatch.setattr(ledger_module, "write_atomically", slow)
@@ -228,14 +228,14 @@ def test_nobody_waits_for_a_compaction(tmp_path: Path, monkeypatch: pytest.Monke
     add(ledger, 1, the=1)
     with ThreadPoolExecutor() as pool:
         third = pool.submit(add, ledger, 2, the=1)
-        assert begun.wait(20)
+        assert begun.wait(60)
         try:
-            assert ledger.still.acquire(timeout=5), "who shows has to wait"
+            assert ledger.still.acquire(timeout=30), "who shows has to wait"
             ledger.still.release()
-            assert pool.submit(add, ledger, 3, the=1).result(10)
+            assert pool.submit(add, ledger, 3, the=1).result(60)
         finally:
             go_on.set()
-        assert third.result(20)
+        assert third.result(60)
     assert sorted(path.name for path in tmp_path.iterdir()) == [FOLDED, "part-00000003.counts"]
     for each in (ledger, Ledger(tmp_path, DIGEST)):
         assert each.chunks == {0, 1, 2, 3}

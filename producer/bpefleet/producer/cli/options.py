@@ -170,7 +170,7 @@ _RESOURCE_OPTIONS: Final = (
 
 
 def resource_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Who counts, where, and what becomes of chunks that fail: `options.Resources`."""
+    """Who counts, where, and what happens to chunks that fail: `options.Resources`."""
     for option in reversed(_RESOURCE_OPTIONS):  # as if each were written above the function
         function = option(function)
     return function
@@ -258,7 +258,7 @@ _ROLE_OPTIONS: Final = (
 
 
 def role_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Which of the special tokens does what: `Options.roles`."""
+    """Which special token has which role: `Options.roles`."""
     for option in reversed(_ROLE_OPTIONS):  # as if each were written above the function
         function = option(function)
     return function

@@ -1,4 +1,4 @@
-"""The processes that a run works with, its own or those that are there, and its trainer."""
+"""The processes that do a run's work: Redis, workers, trainer and dashboard."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _LIKELY_SIZE: Final = 4
-"""Workers to reckon with where none serves yet."""
+"""Workers that are expected where none serves yet."""
 
 
 class Fleet:
-    """Redis, local workers, a dashboard and the trainer, started and stopped with the block.
+    """A context manager that starts and stops what a run needs of these.
 
     Attributes:
-        signer: Has the fleet's key, if there is one.
+        signer: Holds the fleet's key, if there is one.
         url: The Redis. Valid inside the block.
         workers: The local workers, if any.
         dashboard: The dashboard beside the run, if it was asked for.
@@ -45,7 +45,7 @@ class Fleet:
     trainer: TrainerProcess
 
     def __init__(self, resources: Resources, files: Iterable[SourceFile], directory: Path) -> None:
-        """Prepare a fleet for a run, in a directory that need not be there yet.
+        """Prepare a fleet for a run. The directory need not exist yet.
 
         Raises:
             UsageError: The key file cannot be used.
@@ -60,14 +60,14 @@ class Fleet:
         self._for_counting = ExitStack()
 
     def __enter__(self) -> Self:
-        """Start what the run brings along; the workers need not be up yet.
+        """Start the processes, without waiting for the workers.
 
         Raises:
             UsageError: Redis is across the network and there is no key.
             QueueError: Redis cannot be reached, or no server can be started.
         """
         try:
-            # First: its imports go on while this process has imports of its own, or waits.
+            # First: it imports its modules while this process does other work.
             self.trainer = self._stack.enter_context(TrainerProcess(self._directory))
             self._stack.enter_context(self._for_counting)
             self.url = self._redis()
@@ -117,12 +117,12 @@ class Fleet:
 
     @property
     def may_come_back(self) -> bool:
-        """Whether the Redis can return after it died: a private one cannot."""
+        """Whether Redis can come back after it died: a private one cannot."""
         return self._resources.redis is not None
 
     @property
     def size(self) -> int:
-        """How many workers there are to divide the corpus between: its own, or those that serve."""
+        """How many workers share the corpus: the local ones, or those that serve Redis now."""
         if local := self._resources.local_workers:
             return local
         from bpefleet.producer.queueing.workers import live_workers  # noqa: PLC0415  slow to import, see `run`
@@ -133,11 +133,11 @@ class Fleet:
 
     @property
     def stays(self) -> bool:
-        """Whether Redis is there after counting, for those who look on."""
+        """Whether Redis stays after counting, for those who watch the run."""
         return self._resources.redis is not None or self.dashboard is not None
 
     def stop(self) -> None:
-        """Stop what only counting needs: the merge stage wants the cores and the memory."""
+        """Stop what only counting needs, so that merging has the cores and the memory."""
         if self.dashboard is None:
             self._for_counting.close()
         elif self.workers is not None:

@@ -1,4 +1,4 @@
-"""The merge stage: has the trainer process merge, shows its progress, tells how it ended."""
+"""The merge stage: runs the trainer process, shows its progress, returns its result."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class TrainerProcess:
     def __exit__(self, *_: object) -> None:
         self._end()
         for pipe in (self._process.stdin, self._process.stdout):
-            # Closing flushes, which a dead trainer refuses once more.
+            # Closing flushes, which fails again if the trainer is dead.
             with suppress(BrokenPipeError):
                 if pipe is not None:
                     pipe.close()
@@ -63,7 +63,7 @@ class TrainerProcess:
         """Train on the run's counts.
 
         Args:
-            facts: What the manifest is to say of the stages before.
+            facts: What the manifest says of the earlier stages.
             milestones: Told how many merges are made, for the log.
             view: Shown them.
             stop: Whether to end early.
@@ -74,7 +74,7 @@ class TrainerProcess:
         Raises:
             TrainerError: The trainer died.
             InterruptedRunError: A stop was asked for.
-            BpefleetError: It failed, and says so.
+            BpefleetError: It failed, with this error.
         """
         stdin = self._process.stdin
         if stdin is None:  # pragma: no cover  Popen makes it
@@ -87,7 +87,7 @@ class TrainerProcess:
         try:
             return self._follow(milestones, view, stop)
         except BaseException:
-            self._end()  # before anybody lets go of the directory that it writes to
+            self._end()  # before the lock of the directory that it writes to is released
             raise
 
     def _follow(self, milestones: Milestones, view: MergingView, stop: Stop) -> dict[str, Any]:
@@ -109,7 +109,7 @@ class TrainerProcess:
         raise self._died()
 
     def _lines(self, stop: Stop) -> Iterator[bytes]:
-        """What the trainer says, line by line. Folding takes a while without a word."""
+        """The trainer's answers, line by line. While it folds there is none for some time."""
         if self._process.stdout is None:  # pragma: no cover  Popen makes it
             raise AssertionError
         stdout = self._process.stdout.fileno()
@@ -126,9 +126,9 @@ class TrainerProcess:
                 stop.check()
 
     def _end(self) -> None:
-        """Kill the trainer. What it has to do is done, or not wanted: nothing is waited for.
+        """Kill the trainer: its work is done, or no longer wanted.
 
-        Its memory may take the system long to clear away, and that is no failure of the run.
+        The system may take long to free its memory, which is no failure of the run.
         """
         self._process.kill()
         with suppress(subprocess.TimeoutExpired):

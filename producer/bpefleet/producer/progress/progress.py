@@ -1,4 +1,4 @@
-"""Progress on stderr: a bar where somebody looks, lines where a log is kept."""
+"""Progress on stderr: a bar on a terminal, lines in a log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _EVERY: Final = 0.25
-"""Seconds between two looks of the bar."""
+"""Seconds between two updates of the bar."""
 
 
 class Progress:
@@ -28,8 +28,8 @@ class Progress:
     Unless `show`, it shows nothing, and the log is the program's affair. If `quiet`, it shows the
     log alone.
 
-    A thread of its own draws, so that the time goes on while a chunk is counted, and that whoever
-    reads stderr slowly keeps nobody from work.
+    It is drawn by a thread, so that the time goes on while a chunk is counted, and a slow reader of
+    stderr does not hold up the run.
     """
 
     def __init__(self, *, show: bool, quiet: bool = False) -> None:
@@ -62,7 +62,7 @@ class Progress:
         logger.warning("%s", text, extra=about)
 
     def show(self, step: Step) -> None:
-        """Show how far a stage is; another stage than before ends that one."""
+        """Show how far a stage is. A new stage ends the one before."""
         if not self._show or self._quiet:
             return
         with self._still:

@@ -35,9 +35,9 @@ def merge_again(
     Args:
         path: The run with the counts; it is not changed.
         out: The new run's directory.
-        options: Those fields of `Options` that are to be others; None leaves one as it is.
+        options: The fields of `Options` to change; None leaves one as it is.
         show: Whether to show progress and warnings on stderr.
-        quiet: Whether to show the warnings only.
+        quiet: Whether to show no progress.
 
     Raises:
         ChunksFailedError: Not all chunks are counted, nor accepted as missing.
@@ -76,9 +76,9 @@ def merge_again(
 
 
 def _all_counts(source: RunDirectory) -> tuple[Ledger, list[dict[str, Any]]]:
-    """A run's counts, and what is known to be missing from them."""
+    """A run's counts, and the chunks that are known to be missing from them."""
     count = len(source.plan.chunks)
-    # Its process may be at it: nothing there is changed.
+    # Another process may be working on that run: nothing there is changed.
     ledger = Ledger(source.counts, source.plan.digest, chunks=count, tidy=False)
     missing = source.missing
     if left := set(range(count)) - ledger.chunks - {one["chunk"] for one in missing}:

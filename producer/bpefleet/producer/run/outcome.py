@@ -1,4 +1,4 @@
-"""What a run says at its end: what people may not expect of it, and how to go on."""
+"""What a run tells people at its end: surprises in the result, and how to go on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ logger = logging.getLogger(__name__)
 
 
 def report(manifest: dict[str, Any]) -> None:
-    """Warn of what a person may not expect of a finished run."""
+    """Warn of what may be surprising about a finished run."""
     totals, options = manifest["totals"], manifest["options"]
     if totals["replaced"]:
         text = "%s invalid byte sequences were replaced by U+FFFD"
@@ -29,7 +29,7 @@ def report(manifest: dict[str, Any]) -> None:
 
 
 def kept(directory: RunDirectory) -> str:
-    """What a stopped run leaves, and how to go on: a hint."""
+    """A hint for a stopped run: what it leaves, and how to go on."""
     if directory.has_counts:
         return f"what was counted is kept; go on with it: bpefleet resume {directory.path}"
     if directory.touched:

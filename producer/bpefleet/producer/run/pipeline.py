@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bpefleet.kernel import Cutter
 from bpefleet.producer.counting.in_process import count_here
 from bpefleet.producer.counting.session import Session, session
 from bpefleet.producer.files.lock import locked
@@ -32,7 +33,6 @@ from bpefleet.producer.training.artifacts import warn_of_unwritten
 from bpefleet.producer.training.milestones import Milestones
 from bpefleet.producer.training.trainer import train_tokenizer
 from bpefleet.producer.training.versions import versions
-from bpefleet.shared.corpus.boundaries import boundaries
 from bpefleet.shared.errors import (
     BpefleetError,
     InterruptedRunError,
@@ -65,9 +65,9 @@ class RunResult:
     Attributes:
         directory: Where its files are.
         manifest: What was trained, on what, how long it took (see `artifacts`).
-        seconds: How long this process was at it.
+        seconds: How long this process took.
         report: The run's report; None if there is none.
-        report_seconds: How long that took.
+        report_seconds: How long writing the report took.
     """
 
     directory: Path
@@ -101,7 +101,7 @@ def run(request: Request) -> RunResult:
                 demand_few(total, resources.chunk_size)
             # The server and the workers start while the corpus is being split.
             fleet = _fleet(stack, resources, files, request.out)
-            cutter = boundaries(resolve(options.pattern), options.special_tokens)
+            cutter = Cutter(resolve(options.pattern).name, options.special_tokens)
             length = resources.chunk_size_for(options.pattern)
             least = least_chunk_size(options.pattern)
             length = even_chunk_size(total, length, fleet.size if fleet else 1, least=least)
@@ -121,7 +121,7 @@ def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunR
 
     Args:
         path: Its directory.
-        resources: Where to do the work.
+        resources: Who does the work.
         only: If not empty, the chunks to count; the others are left as they are.
 
     Raises:
@@ -169,7 +169,7 @@ def _log_plan(plan: Plan, begun: Stage) -> None:
 
 
 def _stay(fleet: Fleet | None, resources: Resources) -> None:
-    """Leave the page as long as somebody may want to look, if that was asked for."""
+    """Keep serving the page until somebody ends it, if that was asked for."""
     if fleet is not None and fleet.dashboard is not None and resources.dashboard_stay:
         logger.log(NOTICE, "the run is done; the page stays until Ctrl-C")
         fleet.dashboard.wait()
@@ -232,7 +232,7 @@ def _complete(
 def _report(
     result: RunResult, resources: Resources, fleet: Fleet | None, progress: Progress
 ) -> RunResult:
-    """Write the run's report, if it is to have one; the run is done whether or not it gets it."""
+    """Write the run's report, if it is to have one. If that fails, the run is done all the same."""
     if not resources.reports:
         return result
     redis = fleet.url if fleet is not None and fleet.stays else None
@@ -256,7 +256,7 @@ def _report(
 
 def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
     this.counting.show_counted()
-    # Only now: RQ, redis and asyncio are slow to import, and meanwhile the workers start.
+    # Imported only now: RQ, redis and asyncio are slow to import, and meanwhile workers start.
     from bpefleet.producer.counting.through_redis import count_there  # noqa: PLC0415
     from bpefleet.producer.observing.posting import mirror  # noqa: PLC0415
 
@@ -265,7 +265,7 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
     with this.stop.on_signals():
         try:
             failed = count_there(this, fleet)
-        finally:  # after counting, also after an error, snapshots are posted from here
+        finally:  # after counting, even after an error, this process posts the snapshots
             if fleet.stays:
                 this.status.mirror = mirror(fleet.url)
     missing = all_counted(this, failed)
@@ -315,7 +315,7 @@ def _in_process(this: Session, begun: Stage) -> dict[str, Any]:
 
 @contextmanager
 def _stopping(path: Path) -> Iterator[Stop]:
-    """What ends a run early: a signal, a file in its directory, a word of the program it is in."""
+    """What stops a run early: a signal, a file in its directory, a cancelled task."""
     stop = Stop(path)
 
     def heed(asked: int) -> None:
@@ -342,7 +342,7 @@ def _log_counts(this: Session, stage: dict[str, Any]) -> None:
 
 
 def _counted(this: Session, before: int) -> dict[str, int]:
-    """The bytes that this session counted, for the rates that are told of it."""
+    """The bytes that this session counted, from which its rate is calculated."""
     return {"bytes": this.ledger.totals.bytes_read - before}
 
 

@@ -48,7 +48,7 @@ logger = logging.getLogger(__name__)
 COMPACT_AT: Final = 64
 """Files that are folded into one."""
 _MOST: Final = 1 << 50
-"""Bytes, or seconds, that no chunk and no process has."""
+"""More bytes, or seconds, than any chunk or process has."""
 _UNTRUE: Final = "its totals cannot be true"
 
 
@@ -80,7 +80,7 @@ class Ledger:
             chunks: How many the run has, if known: a file of any other does not belong to it.
             mend: Whether to read every file to its end, and to set a damaged one aside with a
                 warning, so that its chunks are counted again. Otherwise `folded` finds the damage.
-            tidy: Whether to remove what a crash left; not where another process may write.
+            tidy: Whether to remove what a crash left: not if another process may be writing there.
 
         Raises:
             OutputError: A file cannot be read, or says nothing that makes sense.
@@ -105,7 +105,7 @@ class Ledger:
 
     @property
     def unique(self) -> int:
-        """About how many different pre-tokens the chunks hold that this process saw counted."""
+        """About how many different pre-tokens there are in the chunks that this process folded."""
         return self._distinct.estimate
 
     def add(self, chunk: int, counted: Counted, payload: bytes) -> bool:
@@ -114,9 +114,9 @@ class Ledger:
         Raises:
             PayloadError: The payload is damaged, not of this run, not what `counted` says, or holds
                 more than a chunk of so many bytes can; nothing was changed.
-            OutputError: The disk is full or fails. The chunk is folded if it is in `chunks`, that
-                is, if it was the files' putting together that failed; otherwise nothing was
-                changed.
+            OutputError: The disk is full or fails. If the chunk is in `chunks`, it is folded, and
+            it
+                was compacting that failed; otherwise nothing was changed.
         """
         if chunk in self.chunks:
             return False
@@ -160,7 +160,7 @@ class Ledger:
         self._write(folder, self._files, self.chunks, self.totals)
 
     def compact(self) -> None:
-        """Put all counts into one file and remove the parts; what is added meanwhile stays a part.
+        """Put all counts into one file and remove its parts. What is added meanwhile stays a part.
 
         Raises:
             OutputError: As `folded`, or the disk is full or fails; then the parts are still there.
@@ -216,7 +216,7 @@ class Ledger:
 
 
 def _demand_plausible(counted: Counted) -> None:
-    """Refuse what no count of a chunk can say, before its numbers spoil the sums.
+    """Refuse numbers that no chunk can have, before they are added to the sums.
 
     Raises:
         PayloadError: Numbers are out of all bounds.
@@ -228,7 +228,7 @@ def _demand_plausible(counted: Counted) -> None:
 
 
 def _demand_fit(counted: Counted, info: PayloadInfo) -> None:
-    """Refuse a payload that is not what was told of it, or counts more than a chunk has.
+    """Refuse a payload that differs from its message, or counts more than a chunk can hold.
 
     Raises:
         PayloadError: It is so.

@@ -3,7 +3,7 @@
 Every module has one logger, named after it, so all of them are below `bpefleet`. A record's message
 is a sentence for people; what it is about goes with it as `extra`, and into the line of JSON:
 `logger.warning("…", extra={"run": "4f0c", "chunk": 3})`. Levels: `debug` each step, `info` what an
-operator wants to know, `NOTICE` what everybody does, `warning` what needs attention.
+operator wants to know, `NOTICE` what everybody wants to know, `warning` what needs attention.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ JSON: Final = "json"
 FORMATS: Final = (HUMAN, JSON)
 
 NOTICE: Final = 25
-"""The level of what people want to know unasked, though nothing is amiss: how far a run is, what
-workers serve. Below it is what `--verbose` shows, RQ's word on each job among others."""
+"""The level of what is shown by default although nothing is wrong: how far a run is, what workers
+serve. `--verbose` shows what is below, such as RQ's records about each job."""
 logging.addLevelName(NOTICE, "NOTICE")
 
 VERBOSE: Final = (NOTICE, logging.INFO, logging.DEBUG)
@@ -74,7 +74,7 @@ def _fields(record: logging.LogRecord) -> dict[str, object]:
 
 
 class HumanFormatter(logging.Formatter):
-    """A record as text in which nothing can act in a terminal, or look like another record."""
+    """A record as text, with its time and logger. It cannot affect a terminal or forge a record."""
 
     def __init__(self) -> None:
         super().__init__(_HUMAN)
@@ -85,7 +85,7 @@ class HumanFormatter(logging.Formatter):
 
 
 def pause(elapsed: float) -> float:
-    """Seconds until the next line about what has gone on for `elapsed`: ten, and later more."""
+    """Seconds until the next line about something that has gone on for `elapsed` seconds."""
     return min(_LONGEST_PAUSE, max(_SHORTEST_PAUSE, elapsed / 6))
 
 

@@ -50,14 +50,14 @@ _NEEDS: Final[dict[Role, _Commands]] = {
         ("RPUSH", keys.control_key(_RUN), ""),
     ),
 }
-"""Of each kind of command and key that a role uses, one."""
+"""One command of each kind, and one key of each kind, that a role uses."""
 
 
 def demand_rights(connection: Redis, role: Role) -> None:
-    """Make sure that the connection's user may do what a role takes.
+    """Make sure that the connection's user has the rights of a role.
 
-    The commands are queued in a transaction that is dropped: Redis looks at a user's rights when a
-    command is queued, and carries out none.
+    The commands are queued in a transaction that is discarded: Redis checks a user's rights when a
+    command is queued, and runs none of them.
 
     Raises:
         NoPermissionError: It may not; the text names the command or key.

@@ -1,4 +1,4 @@
-"""What a pool tells people: what it serves, when it is busy, what it did."""
+"""Logs what a pool of workers does: what it serves, when it is busy, what it has done."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ logger = logging.getLogger(__name__)
 
 LOOK_SECONDS: Final = 0.5
 _IDLE_AFTER: Final = 5.0
-"""Seconds without work that are no mere pause between two chunks."""
+"""Seconds without work after which the pool counts as idle: longer than between two chunks."""
 
 
-class Told:
-    """Tells of a pool, seldom: a line as it starts to work and as it ends, and few between."""
+class ActivityLog:
+    """A line when work begins and when it ends, and a few between."""
 
     def __init__(self, tally: Tally, served: str) -> None:
-        """Prepare to tell of the workers at `tally`, which serve what `served` says."""
+        """Prepare to log what is in `tally`; `served` says what the workers serve."""
         self.tally = tally
         self._served = served
         self._began = time.monotonic()
@@ -38,7 +38,7 @@ class Told:
         logger.log(NOTICE, "serving: %s", self._served, extra={"workers": self.tally.workers})
 
     def look(self) -> None:
-        """Tell of what changed, or goes on for long, since the last look."""
+        """Log what changed since the last look, and now and then what goes on for long."""
         now, noted = time.monotonic(), self.tally.noted()
         if noted.busy:
             self._busy_at = now
