@@ -207,7 +207,7 @@ class Aggregator:
         found = await self._sweep.look(self._events)
         self.states.put_back(found.forgotten)
         for chunk in found.unannounced:
-            # RQ may know how, but its word is not signed, and nothing is lost by counting again.
+            # RQ may know how, but what it says is not signed, and counting again loses nothing.
             silent = Failed("SilentEndError", "its job ended without a word", may_heal=True)
             await self._folding.failed(chunk, silent)
         if self._halted:

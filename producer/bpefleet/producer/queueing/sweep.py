@@ -1,8 +1,9 @@
 """The sweep: compares, every few seconds, what should be queued with what Redis has.
 
-A job that ended has left its event in the stream, in the same MULTI. So it ended without a word
-only if the stream was read since, as far as it went then; until that its event may be waiting, for
-as long as folding takes. The same goes for a job that Redis forgot: it may have ended long ago.
+A job that ends leaves its event in the stream, in the same MULTI. The event may wait there for as
+long as folding takes. So a job that is seen to have ended is called unannounced only after the
+stream was read up to where it ended at that moment. The same goes for a job that Redis no longer
+has: it may have ended long ago.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ class Sweep:
         return found
 
     async def glance(self) -> None:
-        """See between two sweeps which chunks a worker is at: for people, and nothing follows."""
+        """Look between two sweeps which chunks workers are at. That is only for people to see."""
         if len(chunks := self._states.awaited) > _GLANCED:
             return
         found = await self._jobs(chunks)
@@ -170,8 +171,8 @@ class Sweep:
         """Each chunk that waits on the queue no more, and its job.
 
         Of a job: whether it is on its way to a worker, and its `_FIELDS`. Read in the
-        order in which a job goes, lest one is missed on its way: the queue, the list between, its
-        own hash.
+        order in which a job passes through them, so that none is missed on its way: the queue, the
+        list of jobs that are taken, the job's own hash.
         """
         names = {chunk: self._job(chunk).encode() for chunk in chunks}
         waiting = await self._listed(rq_keys.WAITING)
