@@ -57,10 +57,6 @@ class Progress:
             self._thread.join()
         self._stack.close()
 
-    def warn(self, text: str, **about: str | int) -> None:
-        """Log a warning."""
-        logger.warning("%s", text, extra=about)
-
     def show(self, step: Step) -> None:
         """Show how far a stage is. A new stage ends the one before."""
         if not self._show or self._quiet:

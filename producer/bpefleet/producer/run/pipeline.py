@@ -241,7 +241,7 @@ def _report(
     try:
         from bpefleet.producer.reports.write import write_report  # noqa: PLC0415  slow to import
 
-        written = write_report(result.directory, redis=redis, warn=progress.warn)
+        written = write_report(result.directory, redis=redis)
     except KeyboardInterrupt:
         again = f"write it with: bpefleet report {result.directory}"
         raise InterruptedRunError("the run is done, and its report is not", hint=again) from None
