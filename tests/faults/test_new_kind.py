@@ -40,7 +40,7 @@ from tests.faults.line_ends import (
     FOLDER,
     LineEnds,
     LinesSpec,
-    SettleLineEnds,
+    StoreLineEnds,
     lines_spec,
     tell_line_ends,
 )
@@ -62,7 +62,7 @@ LINES: Final = Kind(
 
 def register() -> None:
     KINDS[LINES.name] = LINES
-    WORK[LINES.name] = Work(lines_spec, SettleLineEnds)
+    WORK[LINES.name] = Work(lines_spec, StoreLineEnds)
 
 
 @pytest.fixture

@@ -80,14 +80,14 @@ def test_events_of_a_chunk_are_waited_for_one_by_one() -> None:
     states.take(1, 0.0)
     states.answered(0)
     states.answered(0)
-    states.settled(0)
+    states.acknowledged(0)
     assert states.awaited == []
     assert not states.all_answered  # the other one waits
     states.take(1, 0.0)
     assert states.awaited == [1]
     states.answered(1)
     assert states.all_answered
-    states.settled(0)
+    states.acknowledged(0)
     assert states.awaited == [0]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +16,7 @@ from bpefleet.producer.queueing.sweep import Found, Sweep
 from bpefleet.producer.queueing.workers import live_workers
 from bpefleet.shared.redis.connect import connect_async
 from bpefleet.shared.trust.signing import Signer
+from bpefleet.shared.wire import rq_keys
 from bpefleet.shared.wire.event import event_fields
 from bpefleet.shared.wire.keys import FLEET_WORKER, QUEUE, events_key, job_id
 from bpefleet.shared.wire.kinds import COUNT
@@ -191,6 +193,29 @@ def test_only_what_is_alive_and_ours_counts_as_a_worker(at_bench: Any, connectio
         assert [seen.name for seen in bench.sweep.seen] == ["ours", "stranger"]
 
     at_bench(test)
+
+
+def test_workers_are_logged_as_they_join_and_leave(
+    at_bench: Any, connection: Redis, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Of many at once only their number: anyone may have written them."""
+
+    def join(name: str) -> None:
+        connection.hset(rq_keys.worker_key(name), mapping={FLEET_WORKER: "1", "hostname": "h"})
+        connection.sadd(rq_keys.WORKERS, rq_keys.worker_key(name))
+
+    async def test(bench: Bench) -> None:
+        join("one")
+        await bench.look()
+        for number in range(20):
+            join(f"other-{number}")
+        await bench.look()
+        connection.delete(rq_keys.worker_key("one"))
+        await bench.look()
+
+    with caplog.at_level(logging.INFO, "bpefleet"):
+        at_bench(test)
+    assert caplog.messages == ["worker one joined", "20 workers joined", "worker one left"]
 
 
 def test_what_is_queued_or_running_is_left_alone(at_bench: Any) -> None:

@@ -1,7 +1,7 @@
 """The aggregator: folds results into the run directory as the workers publish them.
 
 One asyncio loop keeps a bounded window of jobs queued, reads the run's completion events and has
-them settled (`fold`). Whatever blocks (disk, hashing, folding, RQ) runs in threads.
+them folded (`fold`). Whatever blocks (disk, hashing, folding, RQ) runs in threads.
 
 An event may be missing: a job that another process declared dead, or a Redis that lost its memory.
 Hence the sweep, which compares what should be queued with what is.
@@ -47,7 +47,7 @@ _GLANCE_SECONDS: Final = 0.1
 _FAREWELL: Final = 3.0
 """Seconds for taking jobs off the queue after a second Ctrl-C."""
 _BETWEEN_MS: Final = 50
-"""Milliseconds in which a worker goes from one chunk to the next, and results are folded."""
+"""Milliseconds that a worker takes at most from one chunk's end to the next one's start."""
 
 
 class Aggregator:
@@ -77,12 +77,12 @@ class Aggregator:
                 cannot go on, and returns what to tell the person if nobody works.
         """
         plan, signer, kind = session.directory.plan, enqueuer.signer, enqueuer.kind
-        settles = {name: work.settles(session, signer) for name, work in WORK.items()}
+        stores = {name: work.stores(session, signer) for name, work in WORK.items()}
         self.states = ChunkStates(
             kind,
             len(plan.chunks),
             session.todo,
-            settles[kind.name].settled,
+            stores[kind.name].stored,
             hold=session.resources.hold,
         )
         attempts = AttemptsSeen()
@@ -105,7 +105,7 @@ class Aggregator:
         self._folding = Folding(
             plan,
             self.states,
-            settles=settles,
+            stores=stores,
             journal=session.journal,
             events=self._events,
             payloads=payloads,
@@ -189,7 +189,7 @@ class Aggregator:
         await self._window.withdraw()
 
     async def _take(self, block_ms: int | None) -> bool:
-        """Have the next events settled; whether any is being settled."""
+        """Have the next events handled; whether any is being handled."""
         if self._folding.saturated:
             await self._folding.wait(_BETWEEN_MS / 1000)
         else:
@@ -197,7 +197,7 @@ class Aggregator:
                 self._events.rewind()
             elif block_ms is not None:
                 block_ms = min(block_ms, _BETWEEN_MS)
-            self._folding.begin(await self._events.read(block_ms, self._folding.has_settled))
+            self._folding.begin(await self._events.read(block_ms, self._folding.is_known))
         busy = self._folding.busy
         self._folding.check()
         return busy

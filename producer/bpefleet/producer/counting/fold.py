@@ -1,9 +1,10 @@
-"""Settles events: a chunk's result goes into the run directory, or into the history why not.
+"""Handles events: a chunk's result goes into the run directory, or into the history why not.
 
-How a result is settled is its kind's to say (`kinds`); here is what all kinds have in common.
+How a result is stored is its kind's to say (`kinds`); here is what all kinds have in common.
 
-Several events are settled at once: while one payload is written to disk, the next is fetched. Those
-of one chunk are settled one after the other, as they came.
+Several events are handled at once: while one payload is written to disk, the next is fetched. Those
+of one chunk are handled one after the other, as they came. An event is acknowledged, which removes
+it from Redis, once the run directory has what it told.
 
 RQ delivers at least once, so all of this is idempotent by chunk.
 """
@@ -25,7 +26,7 @@ from bpefleet.shared.wire.messages import Failed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from bpefleet.producer.counting.kinds import Settles
+    from bpefleet.producer.counting.kinds import Stores
     from bpefleet.producer.counting.payloads import Payloads
     from bpefleet.producer.observing.attempts_seen import AttemptsSeen
     from bpefleet.producer.planning.plan import Plan
@@ -40,11 +41,11 @@ logger = logging.getLogger(__name__)
 _AT_ONCE: Final = 2
 """Payloads in memory."""
 _MOST: Final = 64
-"""Events that are being settled."""
+"""Events that are handled at once."""
 
 
 class Folding:
-    """Settles the events that it is given.
+    """Handles the events that it is given.
 
     Attributes:
         still: Held while the states of chunks change, and while a thread reads them.
@@ -55,7 +56,7 @@ class Folding:
         plan: Plan,
         states: ChunkStates,
         *,
-        settles: Mapping[str, Settles[Any]],
+        stores: Mapping[str, Stores[Any]],
         journal: Journal,
         events: Events,
         payloads: Payloads,
@@ -66,16 +67,16 @@ class Folding:
         Args:
             plan: The run.
             states: Told what becomes of each chunk.
-            settles: By kind of job, what puts results into the run directory. Events of other kinds
-                than that of `states`, late ones, are settled, too.
+            stores: By kind of job, what puts results into the run directory. Events of other kinds
+                than that of `states`, late ones, are handled, too.
             journal: The history of attempts.
-            events: Where events come from, and are dropped once settled.
+            events: Where events come from, and are acknowledged.
             payloads: Fetches what events name.
             attempts: Sums them up for those who look on.
         """
         self._plan = plan
         self._states = states
-        self._settles = settles
+        self._stores = stores
         self._journal = journal
         self._events = events
         self._payloads = payloads
@@ -89,36 +90,36 @@ class Folding:
 
     @property
     def busy(self) -> bool:
-        """Whether any event is being settled."""
+        """Whether any event is being handled."""
         return bool(self._tasks)
 
     @property
     def saturated(self) -> bool:
         """Whether to read no more events for now.
 
-        So it is when too many are being settled, or when those are of all the chunks that are left.
+        So it is when too many are being handled, or when those are of all the chunks that are left.
         """
         return len(self._tasks) >= _MOST or (self.busy and self._states.all_answered)
 
-    def has_settled(self, event: Event) -> bool:
-        """Whether an event says nothing that was not taken down before: it came again."""
+    def is_known(self, event: Event) -> bool:
+        """Whether all that an event tells is noted already: it came again."""
         chunk, body, kind = event.chunk, event.body, event.kind
         if isinstance(body, Failed):
             in_flight = self._is_own(event) and self._states.is_in_flight(chunk, event.attempt)
             return not in_flight and self._journal.has(chunk, event.attempt, FAILED, kind)
-        if chunk in self._settles[kind].settled:
+        if chunk in self._stores[kind].stored:
             return self._journal.has(chunk, event.attempt, KINDS[kind].done, kind)
         return body.key in self._spent
 
     def begin(self, events: Iterable[Event]) -> None:
-        """Begin to settle events, but for those that are being settled already."""
+        """Begin to handle events, but for those that are being handled already."""
         for event in events:
             if (name := (event.id, event.chunk)) not in self._tasks:
-                self._tasks[name] = asyncio.create_task(self._settle(event))
+                self._tasks[name] = asyncio.create_task(self._handle(event))
                 self._states.answered(event.chunk)
 
     async def wait(self, seconds: float | None = None) -> None:
-        """Wait until an event is settled, or, without a time, until all are.
+        """Wait until an event is handled, or, without a time, until all are.
 
         Raises:
             BpefleetError: The ledger or the journal cannot be written.
@@ -130,22 +131,22 @@ class Folding:
         self.check()
 
     def check(self) -> None:
-        """Let go of what is settled; raises as `wait`, and the event comes again."""
+        """Forget the events that are handled. Raises as `wait`; the event is then read again."""
         for name, task in [(n, t) for n, t in self._tasks.items() if t.done()]:
             del self._tasks[name]
-            self._states.settled(name[1])
+            self._states.acknowledged(name[1])
             if task.exception() is not None:
                 self._events.rewind()
             task.result()
 
     async def leave(self) -> None:
-        """Settle nothing more: what is not settled yet is so the next time."""
+        """Give up what is being handled: those events are read again the next time."""
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
     async def failed(self, chunk: int, failure: Failed, event: Event | None = None) -> None:
-        """Take down a failed attempt, and say so if the chunk is tried again.
+        """Note a failed attempt in the history, and log it if the chunk is tried again.
 
         Without an event it is the attempt in flight that failed.
         """
@@ -183,12 +184,13 @@ class Folding:
                 extra={"chunk": chunk, "attempt": number, "worker": failure.worker},
             )
 
-    async def _settle(self, event: Event) -> None:
+    async def _handle(self, event: Event) -> None:
         body = event.body
+        prefix = payload_prefix(self._plan.run, event.chunk, event.kind)
         async with self._locks.setdefault(event.chunk, asyncio.Lock()):
             if isinstance(body, Failed):
                 await self.failed(event.chunk, body, event)
-            elif body.key and not body.key.startswith(self._prefix(event)):
+            elif body.key and not body.key.startswith(prefix):
                 odd = Failed("PayloadError", "its event names a foreign key", may_heal=True)
                 await self.failed(event.chunk, odd, event)
             else:
@@ -196,25 +198,22 @@ class Folding:
             # Only now: until the run directory has it, the event is all that tells of it,
             # and a good payload is the chunk's only copy.
             await asyncio.to_thread(self._journal.sync)
-            await self._events.drop(event)
+            await self._events.acknowledge(event)
             logger.debug("event %s is acknowledged", event.id, extra={"chunk": event.chunk})
 
     def _is_own(self, event: Event) -> bool:
         """Whether it is of the kind of job that this session has done."""
         return event.kind == self._states.kind.name
 
-    def _prefix(self, event: Event) -> str:
-        return payload_prefix(self._plan.run, event.chunk, event.kind)
-
     async def _fold(self, event: Event, result: Result) -> None:
-        chunk, settles = event.chunk, self._settles[event.kind]
-        if chunk in settles.settled:
+        chunk, stores = event.chunk, self._stores[event.kind]
+        if chunk in stores.stored:
             # A second attempt, or one that was folded just before a crash.
             await asyncio.to_thread(self._journal.add, _attempt(event, result))
             return
         async with self._room:
             # None if it is gone, larger than it can be, or not wanted.
-            largest = settles.largest(chunk, result)
+            largest = stores.largest(chunk, result)
             wanted = result.key and largest
             payload = await self._payloads.fetch(result.key, largest) if wanted else None
             size = len(payload or b"")
@@ -238,9 +237,9 @@ class Folding:
                 logger.info("half of the chunks are %s", self._states.kind.done)
 
     def _add(self, event: Event, result: Result, payload: bytes | None) -> Failed | None:
-        """Settle a result and take it down; what is wrong with it, if anything."""
+        """Store a result and note it in the history; what is wrong with it, if anything."""
         start = time.perf_counter()
-        failed = self._settles[event.kind].add(event.chunk, result, payload)
+        failed = self._stores[event.kind].add(event.chunk, result, payload)
         if failed is None:
             self._journal.add(_attempt(event, result, fold_seconds=time.perf_counter() - start))
         return failed

@@ -68,7 +68,7 @@ class AttemptsSeen:
         self._lag = _Times()
 
     def done(self, end: Result, fold_seconds: float) -> None:
-        """A chunk's result was settled."""
+        """A chunk's result is stored."""
         done = self.workers[end.worker]
         done.chunks += 1
         done.bytes += end.bytes_read

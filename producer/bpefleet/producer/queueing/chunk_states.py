@@ -111,7 +111,8 @@ class ChunkStates:
 
     def take(self, room: int, now: float) -> list[int]:
         """Up to `room` chunks to be queued now: those that were tried before come first."""
-        self._waiting.extendleft(self.retries.due(now))
+        if self.retries:
+            self._waiting.extendleft(self.retries.due(now))
         taken: list[int] = []
         while self._waiting and len(taken) < room:
             # A late answer to an attempt that was given up may have come meanwhile.
@@ -167,11 +168,11 @@ class ChunkStates:
         return flight is not None and flight.attempt in {attempt, ""}
 
     def answered(self, chunk: int) -> None:
-        """An event of a chunk has come, and is to be settled."""
+        """An event of a chunk has come, and is about to be handled."""
         self._answered[chunk] += 1
 
-    def settled(self, chunk: int) -> None:
-        """An event that had come is settled, or was dropped."""
+    def acknowledged(self, chunk: int) -> None:
+        """An event that had come is acknowledged, or is to be read again."""
         self._answered[chunk] -= 1
         if not self._answered[chunk]:
             del self._answered[chunk]
