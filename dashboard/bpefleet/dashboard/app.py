@@ -25,8 +25,9 @@ from bpefleet.dashboard.connections import most_pages
 from bpefleet.dashboard.guard import Guard
 from bpefleet.dashboard.metrics import exposition
 from bpefleet.dashboard.poller import WORKERS, Poller
-from bpefleet.dashboard.report import report
+from bpefleet.dashboard.report import frame, report
 from bpefleet.dashboard.stream import events
+from bpefleet.shared.plots import FILES
 from bpefleet.shared.wire.messages import MessageError
 from bpefleet.shared.wire.request import CANCEL, RETRY
 
@@ -94,10 +95,12 @@ class Dashboard:
                 Route("/events", self._events),
                 Route("/workers/events", self._worker_events),
                 Route("/runs/{run}/events", self._events),
-                Route("/runs/{run}/report", self._report),
+                Route("/runs/{run}/report", self._frame),
+                Route("/runs/{run}/report/content", self._report),
                 Route("/runs/{run}/{action}", self._act, methods=["POST"]),
                 Route("/metrics", self._metrics),
                 Route("/healthz", self._healthz),
+                Mount("/static/plots", StaticFiles(directory=FILES)),
                 Mount("/static", StaticFiles(directory=_STATIC)),
             ],
             middleware=[Middleware(Guard, access=self._access)],
@@ -134,11 +137,20 @@ class Dashboard:
         content = events(self._poller, what, may_act=may_act, ticket=ticket, closing=self._closing)
         return _Page(content, self._pages)
 
-    async def _report(self, request: Request) -> Response:
-        run, ticket = request.path_params["run"], request.query_params.get("ticket", "")
-        if not self._access.may_read_report(request.headers, run, ticket):
+    async def _frame(self, request: Request) -> Response:
+        if not self._may_read_report(request):
             return PlainTextResponse(_TOKEN_NEEDED, 401)
-        return await report(self._redis, run)
+        return frame(request.path_params["run"], request.url.query)
+
+    async def _report(self, request: Request) -> Response:
+        if not self._may_read_report(request):
+            return PlainTextResponse(_TOKEN_NEEDED, 401)
+        framed = request.headers.get("sec-fetch-dest") == "iframe"
+        return await report(self._redis, request.path_params["run"], framed=framed)
+
+    def _may_read_report(self, request: Request) -> bool:
+        run, ticket = request.path_params["run"], request.query_params.get("ticket", "")
+        return self._access.may_read_report(request.headers, run, ticket)
 
     async def _act(self, request: Request) -> Response:
         run, action = request.path_params["run"], request.path_params["action"]

@@ -5,14 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 from bpefleet.producer import train
 from tests.command import bpefleet
+from tests.dashboard.browser import open_browser
 from tests.producer.reports.reading import NAME
 from tests.texts import english
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from playwright.sync_api import Browser
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright, open_browser(playwright) as browser:
+        yield browser
 
 
 @pytest.fixture(scope="module")

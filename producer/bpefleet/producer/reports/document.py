@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,23 +46,25 @@ class Chart:
 
     Attributes:
         caption: What it shows.
-        labels: Of the values, along the x-axis.
+        shape: "bars", side by side above their labels; "line", joined points; "steps", each value
+            from its position to the next.
         values: Not negative.
         unit: Of the values.
-        line: Whether the points are joined; otherwise they are bars.
-        positions: Where the values are on an x-axis of numbers from 0 to `end`; if empty, they are
-            side by side above their labels.
-        end: The end of that axis.
+        x: What the labels or the positions are.
+        labels: Of bars.
+        positions: Of points and steps, ascending.
+        log: Whether the same ratio of positions is the same distance.
     """
 
     kind: ClassVar = "chart"
     caption: str
-    labels: tuple[str, ...]
+    shape: Literal["bars", "line", "steps"]
     values: tuple[float, ...]
     unit: str
-    line: bool = False
+    x: str
+    labels: tuple[str, ...] = ()
     positions: tuple[float, ...] = ()
-    end: float = 0.0
+    log: bool = False
 
 
 Part = Heading | Paragraph | Table | Chart
@@ -79,3 +81,8 @@ class Report:
 
     name: str
     parts: tuple[Part, ...]
+
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        """Its charts, in order."""
+        return tuple(part for part in self.parts if isinstance(part, Chart))

@@ -5,7 +5,7 @@ No text can act: each environment escapes whatever a template puts in, a filter 
 
 from __future__ import annotations
 
-import re
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,38 +13,34 @@ from typing import TYPE_CHECKING, Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from bpefleet.producer.reports.svg import svg
+from bpefleet.producer.reports.markdown import escaped
+from bpefleet.shared import plots
 from bpefleet.shared.process.text import line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bpefleet.producer.reports.document import Report
+    from bpefleet.producer.reports.document import Chart, Report
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 
-_MARKS: Final = re.compile(
-    r"""
-      \\(?=[!-/:-@\[-`{-~]|$)           # what a backslash stands before, it would take for a mark
-    | [`*\[|~$]                         # code, emphasis, links, cells, strikes, formulas
-    | (?<![^\W_])_ | _(?![^\W_])        # emphasis; within a word it is a letter
-    | (?<=www)(?=\.)                    # bare addresses; those of mail no spelling keeps from it
-    | :(?=//)
-    | (?<=\s)\#+$ | ^(?:[-+=]|\#{1,6})(?=\s|$) | ^-(?=-) | ^=(?==) # lists, headings, rules
-    | ^\d+(?=[.)](?:\s|$))
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-"""What would act in GitHub's Markdown, each to follow a backslash; a list's number comes before it.
-Nothing else has one: a report is read as it is, too."""
-
-_ENTITIES: Final = {"<": "&lt;", ">": "&gt;"}
-_ENTITY: Final = re.compile(r"&(?=#?\w+;)")
-
 
 def page(report: Report) -> str:
-    """The report as a page."""
-    return _templates(_one_line).get_template("report.html.j2").render(report=report, svg=_svg)
+    """The report as a page, which runs the scripts in it that draw its charts and no others."""
+    scripts = plots.report_scripts()
+    styles = [plots.style() + (_TEMPLATES / "report.css").read_text(encoding="utf-8")]
+    return (
+        _templates(_one_line)
+        .get_template("report.html.j2")
+        .render(
+            report=report,
+            charts=[_shown(chart) for chart in report.charts],
+            scripts=[Markup(text) for text in scripts],  # noqa: S704  files of ours
+            styles=[Markup(text) for text in styles],  # noqa: S704  likewise
+            script_digests=" ".join(map(plots.digest, scripts)),
+            style_digests=" ".join(map(plots.digest, styles)),
+        )
+    )
 
 
 def markdown(report: Report) -> str:
@@ -72,17 +68,9 @@ def _one_line(value: object) -> object:
 
 
 def _in_markdown(value: object) -> Markup:
-    safe = _MARKS.sub(_marked, line(str(value)).strip())
-    safe = _ENTITY.sub("&amp;", safe)
-    for mark, entity in _ENTITIES.items():
-        safe = safe.replace(mark, entity)
-    return Markup(safe)  # noqa: S704  escaped, for what it is
+    return Markup(escaped(str(value)))  # noqa: S704  escaped, for what it is
 
 
-def _marked(found: re.Match[str]) -> str:
-    mark = found[0]
-    return f"{mark}\\" if mark.isdigit() else f"\\{mark}"
-
-
-def _svg(chart: object, name: str) -> Markup:
-    return Markup(svg(chart, name))  # type: ignore[arg-type]  # noqa: S704
+def _shown(chart: Chart) -> dict[str, object]:
+    """What its script draws; `tojson` escapes markup, and the script enters texts as texts."""
+    return {**asdict(chart), "labels": [line(label) for label in chart.labels]}

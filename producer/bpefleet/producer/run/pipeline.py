@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bpefleet.kernel import Cutter
 from bpefleet.producer.counting.in_process import count_here
 from bpefleet.producer.counting.session import Session, session
 from bpefleet.producer.files.lock import locked
@@ -32,7 +33,6 @@ from bpefleet.producer.training.artifacts import warn_of_unwritten
 from bpefleet.producer.training.milestones import Milestones
 from bpefleet.producer.training.trainer import train_tokenizer
 from bpefleet.producer.training.versions import versions
-from bpefleet.shared.corpus.boundaries import boundaries
 from bpefleet.shared.errors import (
     BpefleetError,
     InterruptedRunError,
@@ -101,7 +101,7 @@ def run(request: Request) -> RunResult:
                 demand_few(total, resources.chunk_size)
             # The server and the workers start while the corpus is being split.
             fleet = _fleet(stack, resources, files, request.out)
-            cutter = boundaries(resolve(options.pattern), options.special_tokens)
+            cutter = Cutter(resolve(options.pattern).name, options.special_tokens)
             length = resources.chunk_size_for(options.pattern)
             least = least_chunk_size(options.pattern)
             length = even_chunk_size(total, length, fleet.size if fleet else 1, least=least)

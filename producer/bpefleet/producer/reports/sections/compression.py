@@ -40,10 +40,12 @@ def compression(
     )
     yield Chart(
         "Bytes per token as the vocabulary grows",
-        tuple(_in_units(size) for size, _ in curve),
-        tuple(value for _, value in curve),
-        "bytes per token",
-        line=True,
+        "line",
+        values=tuple(value for _, value in curve),
+        unit="bytes per token",
+        x="tokens",
+        positions=tuple(size for size, _ in curve),
+        log=True,
     )
     yield Table(
         "Bytes per token of the first tokens alone, on up to a megabyte of the sample",
@@ -100,7 +102,3 @@ def comparison(
         ),
         frozenset({1, 2, 3}),
     )
-
-
-def _in_units(tokens: int) -> str:
-    return f"{tokens // 1024}k" if tokens % 1024 == 0 else f"{tokens:,}"

@@ -51,7 +51,7 @@ def corpus(files: Sequence[SourceFile]) -> Iterator[Part]:
         size = sum(file.size for file in members)
         rows.append((name, f"{len(members):,}", in_mb(size), f"{100 * size / whole:.1f} %"))
     yield Table(
-        f"{len(files):,} files, {in_mb(whole)}",
+        f"{len(files):,} {'files' if len(files) > 1 else 'file'}, {in_mb(whole)}",
         ("source", "files", "text", "share"),
         tuple(rows),
         frozenset({1, 2, 3}),

@@ -31,9 +31,11 @@ def stages(profile: Profile) -> Iterator[Part]:
         yield Paragraph(f"Throughput: {', '.join(rates)}{part}.")
     yield Chart(
         "Seconds by stage of the run",
-        tuple(stage.name for stage in profile.stages),
-        tuple(stage.seconds for stage in profile.stages),
-        "seconds",
+        "bars",
+        values=tuple(stage.seconds for stage in profile.stages),
+        unit="seconds",
+        x="stage",
+        labels=tuple(stage.name for stage in profile.stages),
     )
     yield Table(
         "Stages of the run; memory is that of the stage's process, which for count is the producer",
@@ -86,9 +88,11 @@ def workers(profile: Profile) -> Iterator[Part]:
         )
     yield Chart(
         "Megabytes per second by worker, while it counted",
-        tuple(str(i) for i in range(1, len(shown) + 1)),
-        tuple(worker.rate / 1e6 for worker in shown),
-        "MB/s",
+        "bars",
+        values=tuple(worker.rate / 1e6 for worker in shown),
+        unit="MB/s",
+        x="worker no.",
+        labels=tuple(str(i) for i in range(1, len(shown) + 1)),
     )
     yield Table(
         "Workers, the most text first"

@@ -30,7 +30,14 @@ def tokens(ranks: Mapping[bytes, int]) -> Iterator[Part]:
     lengths = Counter(min(len(token), _HISTOGRAM) for token in ranks)
     labels = tuple(f"{n}+" if n == _HISTOGRAM else str(n) for n in range(1, max(lengths) + 1))
     values = tuple(lengths[n] for n in range(1, max(lengths) + 1))
-    yield Chart("Tokens by length in bytes", labels, tuple(map(float, values)), "tokens")
+    yield Chart(
+        "Tokens by length in bytes",
+        "bars",
+        values=tuple(map(float, values)),
+        unit="tokens",
+        x="bytes",
+        labels=labels,
+    )
     yield Table(
         "Tokens by length in bytes",
         ("bytes", "tokens"),
