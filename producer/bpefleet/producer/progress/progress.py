@@ -84,6 +84,7 @@ class Progress:
             self._step = self._bar = None
 
     def _log(self, text: str, step: Step) -> None:
-        about = {"run": step.run, "stage": step.stage, "done": step.done, "total": step.total}
+        about = {"stage": step.stage, "done": step.done, "total": step.total}
+        about |= {"run": step.run} if step.run else {}
         eta = None if step.eta is None else round(step.eta, 1)
         logger.log(NOTICE, "%s", text, extra={**about, "rate": round(step.rate, 1), "eta": eta})
