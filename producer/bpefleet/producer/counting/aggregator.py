@@ -27,6 +27,7 @@ from bpefleet.producer.queueing.chunk_states import ChunkStates
 from bpefleet.producer.queueing.events import Events
 from bpefleet.producer.queueing.sweep import Sweep
 from bpefleet.producer.queueing.window import Window
+from bpefleet.shared.process.amounts import several
 from bpefleet.shared.wire.messages import Failed
 
 if TYPE_CHECKING:
@@ -174,9 +175,9 @@ class Aggregator:
         held, self._held = self._held, self.states.held
         if self._held and not held:
             logger.warning(
-                "%d chunks failed and all others are counted; waiting for `bpefleet retry %s`, or "
+                "%s failed and all others are counted; waiting for `bpefleet retry %s`, or "
                 "the page; Ctrl-C ends the run",
-                len(self.states.failed),
+                several(len(self.states.failed), "chunk"),
                 self._path,
             )
         return self.states.unfinished or self._held

@@ -183,6 +183,11 @@ class Folding:
                 f" in {pause:.0f} s" if pause else "",
                 extra={"chunk": chunk, "attempt": number, "worker": failure.worker},
             )
+        elif final:
+            # The run's error, or what it waits for, says so again.
+            text, what = "chunk %d (%s) is given up: %s", failure.error.partition("\n")[0]
+            about = {"chunk": chunk, "worker": failure.worker}
+            logger.info(text, chunk, self._plan.describe(chunk), what, extra=about)
 
     async def _handle(self, event: Event) -> None:
         body = event.body

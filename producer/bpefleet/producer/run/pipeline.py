@@ -235,6 +235,9 @@ def _complete(
     except (OutputError, QueueError) as error:
         error.hint = "; ".join(filter(None, (error.hint, kept(directory))))
         raise
+    names = several(len(manifest["files"]), "file")
+    about = {"run": directory.plan.run, "seconds": round(begun.seconds, 3)}
+    logger.info("the tokenizer is written to %s: %s", directory.path, names, extra=about)
     report(manifest)
     return RunResult(directory.path, manifest)
 
@@ -251,7 +254,7 @@ def _report(
     try:
         from bpefleet.producer.reports.write import write_report  # noqa: PLC0415  slow to import
 
-        written = write_report(result.directory, redis=redis, warn=progress.warn)
+        written = write_report(result.directory, redis=redis)
     except KeyboardInterrupt:
         again = f"write it with: bpefleet report {result.directory}"
         raise InterruptedRunError("the run is done, and its report is not", hint=again) from None
