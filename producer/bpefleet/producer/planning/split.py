@@ -7,6 +7,7 @@ file's end that is near. Only the neighbourhood of each cut is read.
 
 from __future__ import annotations
 
+import logging
 import os
 from typing import TYPE_CHECKING, Final
 
@@ -15,10 +16,12 @@ from bpefleet.shared.errors import SourceError, UsageError
 from bpefleet.shared.wire.messages import Segment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from bpefleet.kernel import Cutter
     from bpefleet.producer.planning.sources import SourceFile
+
+logger = logging.getLogger(__name__)
 
 _WINDOW: Final = 64 * 1024
 _MAX_WINDOW: Final = 16 * 1024 * 1024
@@ -35,14 +38,11 @@ MAX_SEGMENTS: Final = 4096
 
 
 def split(
-    files: Iterable[SourceFile],
-    cutter: Cutter,
-    chunk_size: int,
-    warn: Callable[[str], None],
+    files: Iterable[SourceFile], cutter: Cutter, chunk_size: int
 ) -> Iterator[tuple[Segment, ...]]:
     """Yield chunks of about `chunk_size` bytes that together are all the files, in order.
 
-    A range that holds no cut stays whole, however long; `warn` is told how many are longer
+    A range that holds no cut stays whole, however long. A warning says how many are longer
     than a chunk by more than a quarter, and which is the longest.
 
     Raises:
@@ -75,7 +75,7 @@ def split(
     if packed:
         yield tuple(packed)
     if uncut:
-        warn(_long(uncut, chunk_size))
+        logger.warning("%s", _long(uncut, chunk_size))
 
 
 def demand_few(total: int, chunk_size: int) -> None:
