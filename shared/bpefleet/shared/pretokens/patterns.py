@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 CUSTOM: Final = "custom"
+"""The name of every rule that is a regex of the user's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,9 @@ _BY_REGEX = {p.splits[0]: p for p in PATTERNS.values() if len(p.splits) == 1}
 
 
 def resolve(name_or_regex: str) -> Pattern:
-    """Find a rule by name, or make one of a regex.
+    """The rule of that name, or the one that a regex makes.
+
+    The regex of a named rule is that rule.
 
     Raises:
         UsageError: No such name, or a regex that is too large, does not compile, or matches the
@@ -111,10 +114,10 @@ def resolve(name_or_regex: str) -> Pattern:
 
 
 def counting_digest(pattern: Pattern, special_tokens: Sequence[str], engine: str) -> bytes:
-    """The 32-byte SHA-256 of all that a chunk's counts depend on beside its text.
+    """The SHA-256 (32 bytes) of everything that a chunk's counts depend on beside its text.
 
-    What is done about bytes that are not UTF-8 is not among it: text that `strict` counts has none,
-    and `replace` counts it the same.
+    The option `errors` is not part of it: text that `strict` counts is all UTF-8, and `replace`
+    counts that text the same.
 
     Args:
         pattern: The split rule.

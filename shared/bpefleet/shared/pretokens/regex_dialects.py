@@ -42,6 +42,8 @@ TIKTOKEN: Final = Dialect(
     no_boundary=r"\B",
     counts_possessively=True,
 )
+"""That of fancy-regex."""
+
 HUGGINGFACE: Final = Dialect(
     dotall="(?m:.)",
     word=_WORD,
@@ -50,3 +52,4 @@ HUGGINGFACE: Final = Dialect(
     no_boundary=f"(?:(?<=[{_WORD}])(?=[{_WORD}])|(?<![{_WORD}])(?![{_WORD}]))",
     counts_possessively=False,
 )
+"""That of Oniguruma, as Hugging Face tokenizers set it up."""

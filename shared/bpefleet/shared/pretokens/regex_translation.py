@@ -1,11 +1,12 @@
 r"""A user's regex in the syntax of another engine: with the same meaning, or not at all.
 
-Counting splits with the `regex` package. The engines behind tiktoken (fancy-regex) and Hugging
-Face tokenizers (Oniguruma, Ruby's dialect) read some of the same text otherwise: `$` and `^`, `\w`,
-`[[:alpha:]]`, `[a&&b]`, `(?i:i)`, `{1,3}+`. So a regex is read here part by part, and each part
-written as the engine spells what `regex` means by it. Only what tests found to be the same, on
-every character and in random regexes on random text, is known here; whatever else is refused. The
-engines' tables of Unicode are of other versions, however a regex is spelled.
+Counting uses the `regex` package. To the engines behind tiktoken (fancy-regex) and Hugging Face
+tokenizers (Oniguruma, in Ruby's dialect) some syntax means something else: `$` and `^`, `\w`,
+`[[:alpha:]]`, `[a&&b]`, `(?i:i)`, `{1,3}+`. So a regex is read here part by part, and each part is
+written in the way in which that engine expresses what `regex` means by it. Only syntax that tests
+found to mean the same, on every character and in random regexes on random text, is translated; any
+other is refused. What no spelling can change is that the engines' tables of Unicode are of other
+versions.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ _NAME: Final = re.compile(r"\?P?<[A-Za-z_]\w*>", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class _Flags:
+    """The flags in force: ignore case, `^` and `$` at lines, `.` for newlines too."""
+
     i: bool = False
     m: bool = False
     s: bool = False
@@ -60,7 +63,7 @@ def translated(pattern: str, dialect: Dialect) -> str:
 
 
 def form(pattern: str, dialect: Dialect) -> str:
-    """The same, or empty where there is no such form."""
+    """The regex in an engine's syntax; empty if `translated` refuses it."""
     return "" if why_not(pattern, dialect) else translated(pattern, dialect)
 
 
@@ -74,6 +77,8 @@ def why_not(pattern: str, dialect: Dialect) -> str:
 
 
 class _Reader:
+    """Reads a regex by recursive descent: a method for each kind of part."""
+
     def __init__(self, cursor: Cursor, dialect: Dialect) -> None:
         self._cursor = cursor
         self._dialect = dialect
