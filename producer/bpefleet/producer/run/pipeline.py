@@ -19,10 +19,11 @@ from bpefleet.producer.counting.in_process import count_here
 from bpefleet.producer.counting.session import Session, session
 from bpefleet.producer.files.lock import locked
 from bpefleet.producer.fleet.fleet import Fleet
+from bpefleet.producer.planning.chunk_size import demand_few, even_chunk_size
 from bpefleet.producer.planning.options import least_chunk_size
 from bpefleet.producer.planning.plan import Plan
 from bpefleet.producer.planning.sources import find_files
-from bpefleet.producer.planning.split import demand_few, even_chunk_size, split
+from bpefleet.producer.planning.split import split
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.progress.step import Step
 from bpefleet.producer.run.halt import Halt
