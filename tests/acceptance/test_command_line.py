@@ -133,11 +133,11 @@ def test_a_server_imports_nothing_from_the_current_folder(
             _installed(name, "--redis", redis_url, *port), stdout=said, stderr=said
         )
         try:
-            eventually(lambda: (tmp_path / "said").stat().st_size or _serves(connection), 20)
+            eventually(lambda: (tmp_path / "said").stat().st_size or _serves(connection))
             assert process.poll() is None
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(60)
     assert not trap.exists(), trap.read_text()
 
 
@@ -154,7 +154,7 @@ def test_the_page_stays_until_ctrl_c(corpus: Path, tmp_path: Path) -> None:
     run = start("train", corpus, "--vocab-size", "300", "--workers", "1", "--dashboard-stay",
                 "-o", tmp_path / "out")  # fmt: skip
     assert run.stderr is not None
-    said = [eventually(run.stderr.readline, 30)]
+    said = [eventually(run.stderr.readline)]
     while "the page stays" not in said[-1]:
         said.append(run.stderr.readline())
         assert said[-1], said
@@ -162,7 +162,7 @@ def test_the_page_stays_until_ctrl_c(corpus: Path, tmp_path: Path) -> None:
     assert httpx.get(address).status_code == 200
     assert run.poll() is None
     run.send_signal(signal.SIGINT)
-    stdout, stderr = run.communicate(timeout=30)
+    stdout, stderr = run.communicate(timeout=60)
     assert run.returncode == 0, stderr
     assert "report.html" in stdout
 

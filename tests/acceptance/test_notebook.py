@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def slow(tmp_path_factory: pytest.TempPathFactory) -> Task:
-    return slow_chunks(tmp_path_factory.mktemp("slow"), 12, 6000)
+    return slow_chunks(tmp_path_factory.mktemp("slow"), 12, 0.04)
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,6 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 MARKS = [
     pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
-    pytest.mark.timeout(180),
     # Playwright leaves its own pipes and loop to the collector.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -80,7 +79,7 @@ class Watched:
     def text(self, selector: str) -> str:
         return self.page.locator(selector).inner_text()
 
-    def shows(self, selector: str, text: str | re.Pattern[str], seconds: float = 30) -> None:
+    def shows(self, selector: str, text: str | re.Pattern[str], seconds: float = 60) -> None:
         expect(self.page.locator(selector)).to_contain_text(text, timeout=seconds * 1000)
 
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import subprocess
     from pathlib import Path
 
-pytestmark = pytest.mark.timeout(180)
-
 VOCAB = ("--vocab-size", 600, "--chunk-size", "100kB")
 BESIDE = ("--workers", 2, "--hold", "--dashboard")
 """A run with a file that is not UTF-8 holds until that is mended: time enough to look."""
@@ -58,7 +56,7 @@ class Page:
         def known() -> re.Match[str] | None:
             return re.search(r'bpefleet_\w+{[^}]*run="(\w+)"', httpx.get(f"{url}/metrics").text)
 
-        found = eventually(known, 60)
+        found = eventually(known)
         assert found is not None
         return cls(url, token, found[1])
 
@@ -73,7 +71,7 @@ class Page:
     def mend(self, texts: Path) -> None:
         """Mend the text, and have its chunk counted again."""
         mend(texts / "b.txt")
-        eventually(lambda: self.ask("retry") == 202, 60)  # not before it has failed
+        eventually(lambda: self.ask("retry") == 202)  # not before it has failed
 
     @property
     def is_gone(self) -> bool:
@@ -121,7 +119,7 @@ def test_the_page_answers_while_the_run_goes_and_ends_with_it(texts: Path, tmp_p
     assert page.token not in stderr  # it was told once
     assert (out / "report.html").exists()
     assert page.is_gone
-    eventually(lambda: not alive(started), 30)
+    eventually(lambda: not alive(started))
     assert same_as_unwatched(out, texts)
 
 
@@ -133,8 +131,8 @@ def test_it_dies_with_a_run_that_is_killed_and_comes_with_its_resumption(
     page = Page.of(run)
     started = descendants(run.pid)
     run.kill()
-    run.communicate(timeout=30)
-    eventually(lambda: not alive(started), 30)
+    run.communicate(timeout=60)
+    eventually(lambda: not alive(started))
     assert page.is_gone
     again = start("resume", out, *BESIDE)
     Page.of(again).mend(texts)

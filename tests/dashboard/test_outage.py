@@ -9,6 +9,7 @@ import pytest
 from tests.dashboard.browser import MARKS, opened
 from tests.dashboard.serving import dashboard
 from tests.faults.server import Server
+from tests.speed import slowness
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,9 +32,10 @@ def test_the_page_says_so_soon_and_when_it_is_over(
     ):
         page.open()
         page.shows("#link", "live")
+        soon = SOON * slowness()
         server.kill() if how == "dies" else server.freeze()
-        page.shows("#link", "Redis is away", SOON)
-        page.shows("#problem", "Redis does not answer; what is shown is old", SOON)
+        page.shows("#link", "Redis is away", soon)
+        page.shows("#problem", "Redis does not answer; what is shown is old", soon)
         assert "live" not in page.text("#link")
         server.start() if how == "dies" else server.thaw()
         page.shows("#link", "live")

@@ -28,6 +28,9 @@ from tests.dashboard.serving import (
     workers,
 )
 from tests.eventually import eventually
+from tests.faults import corpora
+from tests.faults.corpora import slow_text
+from tests.speed import slowness
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,7 +63,7 @@ def test_a_run_is_watched_loses_a_worker_is_mended_on_the_page_and_ends(
         page.open()
         page.shows("#none", "No runs in this Redis")
         run = start("train", texts, "-o", out, *SLOW, "--redis", redis_url, "--hold")
-        page.page.click("#runs a", timeout=30_000)
+        page.page.click("#runs a", timeout=60_000)
         page.shows("#run-title", f"{out.name} run {status(out)['run']}")
         page.shows("#failures tbody", "not UTF-8 at byte 3")
         page.shows("#failures tbody", TREACHEROUS)
@@ -137,12 +140,13 @@ def _same_numbers(page: Watched, now: dict[str, Any]) -> None:
 def test_a_run_is_cancelled_on_the_page(
     browser: Browser, board: Dashboard, redis_url: str, texts: Path, tmp_path: Path
 ) -> None:
-    out, text = tmp_path / "run", texts / "a.txt"
-    text.write_bytes(text.read_bytes() * 5)  # it must not end before it is cancelled
+    out = tmp_path / "run"
+    (texts / "a.txt").write_text(slow_text([0.4] * 60))  # it must not end before it is cancelled
+    slowly = ("--pattern", corpora.SLOW, "--chunk-size", "1kB", "--vocab-size", 600)
     with workers(redis_url, 1), opened(browser, board) as page:
-        run = start("train", texts, "-o", out, *SLOW, "--redis", redis_url)
+        run = start("train", texts, "-o", out, *slowly, "--redis", redis_url)
         page.open()
-        page.page.click("#runs a", timeout=30_000)
+        page.page.click("#runs a", timeout=60_000)
         page.page.click("#cancel")
         page.page.keyboard.press("Escape")
         expect(page.page.locator("#sure")).to_be_hidden()
@@ -208,7 +212,7 @@ def test_without_the_token_the_page_only_shows(
     with workers(redis_url, 1), opened(browser, board) as page:
         run = start("train", texts, "-o", tmp_path / "run", *SLOW, "--redis", redis_url)
         page.open(token=False)
-        page.page.click("#runs a", timeout=30_000)
+        page.page.click("#runs a", timeout=60_000)
         page.shows("#mode", "read only")
         page.shows("#failures tbody", "not UTF-8")
         assert page.page.locator("button:visible").count() == 0
@@ -255,6 +259,6 @@ def test_a_hundred_thousand_chunks_are_drawn_fast(
             "async () => { const { drawMap } = await import('/static/map.js');"
             "const t = performance.now(); drawMap(); return performance.now() - t; }"
         )
-        assert took < 500
+        assert took < 500 * slowness()
         page.page.fill("#pick", str(count - 1))
         page.shows("#picked", "waiting")

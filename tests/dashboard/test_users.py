@@ -42,7 +42,7 @@ def urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     command = [_find_server(), *options]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
         try:
-            eventually(address.exists, 20)
+            eventually(address.exists)
             yield found
         finally:
             server.kill()
@@ -50,7 +50,7 @@ def urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
 
 def scraped(board: Dashboard) -> dict[str, float]:
     """The metrics of the one run and of all, but for those with further labels."""
-    text = httpx.get(f"{board.url}/metrics", timeout=20).text
+    text = httpx.get(f"{board.url}/metrics", timeout=60).text
     return {
         sample.name: sample.value
         for family in text_string_to_metric_families(text)
@@ -69,7 +69,7 @@ def test_a_run_is_watched_mended_and_measured(
         page.open()
         page.page.click("#runs a", timeout=60_000)
         # As many as a producer queues while nobody works.
-        eventually(lambda: scraped(board)["bpefleet_queue_jobs"] == 4, 30)
+        eventually(lambda: scraped(board)["bpefleet_queue_jobs"] == 4)
         with workers(urls["worker"], 2, *key) as fleet:
             page.shows("#stage", "holding", 120)
             page.page.click("#failures summary")
@@ -79,7 +79,7 @@ def test_a_run_is_watched_mended_and_measured(
             page.shows("#stage", "done", 60)
             _, stderr = run.communicate(timeout=60)
             assert run.returncode == 0, stderr
-            _same_as(_manifest(out)["totals"], eventually(lambda: _settled(board), 30))
+            _same_as(_manifest(out)["totals"], eventually(lambda: _settled(board)))
             fleet.terminate()
             _, said = fleet.communicate(timeout=60)
     for text in (stderr, said, log.read_text()):

@@ -27,7 +27,7 @@ PASSWORDS = {f"BPEFLEET_{part}_PASSWORD": part for part in ("WORKER", "PRODUCER"
 def _speaks_tls() -> bool:
     refused = subprocess.run(
         [redis_server(), "--port", "0", "--tls-port", "1", "--tls-cert-file", "/nowhere"],
-        capture_output=True, text=True, check=False, timeout=10,
+        capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     return "Failed to configure TLS" in refused.stdout + refused.stderr
 
@@ -95,7 +95,7 @@ def test_worker_and_producer_train(project: Project) -> None:
     project.path("corpus/text.txt").write_text(" ".join(words))
     assert not project.is_healthy("worker")
     worker = project.start("worker")
-    eventually(lambda: worker.poll() is not None or project.is_healthy("worker"), 30)
+    eventually(lambda: worker.poll() is not None or project.is_healthy("worker"))
     assert worker.poll() is None, worker.communicate()
 
     assert not project.is_healthy("producer")
@@ -108,9 +108,9 @@ def test_worker_and_producer_train(project: Project) -> None:
     assert (project.path("redis-data") / "appendonlydir").is_dir()
 
     worker.terminate()
-    _, stderr = worker.communicate(timeout=20)
+    _, stderr = worker.communicate(timeout=60)
     assert worker.returncode == 0, stderr
-    eventually(lambda: not project.is_healthy("worker"), 20)
+    eventually(lambda: not project.is_healthy("worker"))
 
 
 def test_dashboard_is_healthy(project: Project) -> None:
@@ -118,7 +118,7 @@ def test_dashboard_is_healthy(project: Project) -> None:
         pytest.skip("the dashboard is not installed")
     assert not project.is_healthy("dashboard")
     dashboard = project.start("dashboard")
-    eventually(lambda: dashboard.poll() is not None or project.is_healthy("dashboard"), 30)
+    eventually(lambda: dashboard.poll() is not None or project.is_healthy("dashboard"))
     assert dashboard.poll() is None, dashboard.communicate()
 
 

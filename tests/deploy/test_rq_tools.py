@@ -49,7 +49,7 @@ def stopped_at_end(process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[
     finally:
         process.send_signal(signal.SIGTERM)
         try:
-            process.communicate(timeout=30)
+            process.communicate(timeout=60)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
@@ -106,7 +106,7 @@ def _jobs(page: str, registry: str) -> list[dict[str, Any]]:
 
 
 def test_jobs_are_named_for_people_and_their_results_are_short(watched: Watched) -> None:
-    job = eventually(lambda: _jobs(watched.page, "finished"), 30)[0]
+    job = eventually(lambda: _jobs(watched.page, "finished"))[0]
     assert re.match(r"count a&lt;img .* \[0\.0-0\.7 MiB\]$", job["description"])
     shown = _json(watched.page, f"0/data/job/{job['id']}.json")
     assert (shown["status"], shown["origin"]) == ("finished", keys.QUEUE)
@@ -116,7 +116,7 @@ def test_jobs_are_named_for_people_and_their_results_are_short(watched: Watched)
 
 
 def test_what_a_worker_is_at_and_why_a_job_failed_is_told_without_markup(watched: Watched) -> None:
-    (job,) = eventually(lambda: _jobs(watched.page, "failed"), 30)
+    (job,) = eventually(lambda: _jobs(watched.page, "failed"))
     failed = _json(watched.page, f"0/data/job/{job['id']}.json")
     assert f"not UTF-8 at byte {len(TEXT) - 1}" in failed["exc_info"]
     assert "&lt;img " in failed["exc_info"]
@@ -126,7 +126,7 @@ def test_what_a_worker_is_at_and_why_a_job_failed_is_told_without_markup(watched
         at = worker["current_job"]
         return at if at != "idle" and at["description"].startswith("count c") else None
 
-    at = eventually(current, 30)
+    at = eventually(current)
     assert at["call_string"] == at["description"]
     assert "&lt;img " in at["description"]
 
@@ -134,8 +134,8 @@ def test_what_a_worker_is_at_and_why_a_job_failed_is_told_without_markup(watched
 def test_markup_in_jobs_acts_in_no_page(watched: Watched, tmp_path: Path) -> None:
     if not (chromium := shutil.which("chromium")):
         pytest.skip("chromium is not installed")
-    (failed,) = eventually(lambda: _jobs(watched.page, "failed"), 30)
-    eventually(lambda: _jobs(watched.page, "started"), 30)
+    (failed,) = eventually(lambda: _jobs(watched.page, "failed"))
+    eventually(lambda: _jobs(watched.page, "started"))
     for path, shown in (
         (f"0/view/job/{failed['id']}", "not UTF-8"),
         ("0/view/workers", "count c"),
@@ -185,7 +185,7 @@ def _rq_info(url: str) -> str:
 
 def test_rq_info_shows_the_queue_and_leaves_it_as_it_was(watched: Watched) -> None:
     # Between two chunks the worker is idle for a moment.
-    shown = eventually(lambda: said if "busy" in (said := _rq_info(watched.redis)) else "", 30)
+    shown = eventually(lambda: said if "busy" in (said := _rq_info(watched.redis)) else "")
     assert re.search(rf"{keys.QUEUE}\s+\|", shown), shown
     assert "1 workers, 1 queues" in shown
     with connect(watched.redis) as connection:

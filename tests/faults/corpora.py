@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+import regex
 
 from tests.artifacts import artifacts
 from tests.command import bpefleet
@@ -17,8 +22,7 @@ SEPARATOR: Final = "<|endoftext|>"
 # Looks through the rest of its document at every pre-token: seconds grow with the square of a
 # document's length. A NUL, which no text here has, would be what it looks for.
 SLOW: Final = r"(?![\s\S]*?\x00)\w+|\W"
-SLOW_DOCUMENT: Final = 12_000
-"""Characters that take `SLOW` a tenth of a second or two."""
+_SAMPLE: Final = 8000
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,21 +61,40 @@ def hundred_chunks(folder: Path) -> Task:
     return _task(folder, text, "--vocab-size", "1000", "--chunk-size", "10kB")
 
 
+@cache
+def _sample_seconds() -> float:
+    """CPU seconds that `SLOW` takes for `_SAMPLE` characters, here: machines differ much."""
+    sample = "\n\n".join(english().documents)[:_SAMPLE]
+    compiled = regex.compile(SLOW)
+    taken = []
+    for _ in range(3):
+        begun = time.process_time()
+        compiled.findall(sample)
+        taken.append(time.process_time() - begun)
+    return min(taken)
+
+
+def slow_text(seconds: Sequence[float]) -> str:
+    """One document after the other, each of which takes `SLOW` about so many CPU seconds."""
+    source = "\n\n".join(english().documents)
+    lengths = [int(_SAMPLE * math.sqrt(one / _sample_seconds())) for one in seconds]
+    assert max(lengths) + 100_000 < len(source)
+    # The source is shorter than all documents together; that they repeat it does no harm.
+    return SEPARATOR.join(source[1000 * (i % 100) :][:size] for i, size in enumerate(lengths))
+
+
 def slow_chunks(
-    folder: Path, documents: int = 32, size: int = SLOW_DOCUMENT, *, long: Sequence[int] = ()
+    folder: Path, documents: int = 32, seconds: float = 0.15, *, long: Sequence[float] = ()
 ) -> Task:
-    """Chunks that take a tenth of a second or two, one a document.
+    """Chunks that take their time, one a document.
 
     Args:
         folder: Where to put the text.
         documents: How many there are.
-        size: Characters of each.
-        long: Characters of further documents, which come first.
+        seconds: CPU seconds that each takes.
+        long: CPU seconds of further documents, which come first.
     """
-    source = "\n\n".join(english().documents)
-    cuts = [*long, *[size] * documents]
-    # The source is shorter than all documents together; that they repeat it does no harm.
-    text = SEPARATOR.join(source[(1000 * i) % 100_000 :][:length] for i, length in enumerate(cuts))
+    text = slow_text([*long, *[seconds] * documents])
     return _task(folder, text, "--vocab-size", "1000", "--chunk-size", "1kB", "--pattern", SLOW)
 
 

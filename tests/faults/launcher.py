@@ -62,7 +62,7 @@ class Command:
         """Whether it has ended."""
         return self._process.poll() is not None
 
-    def wait(self, deadline: float = 60) -> int:
+    def wait(self, deadline: float = 120) -> int:
         """Wait for its end; its exit code."""
         return self._process.wait(deadline)
 
@@ -79,9 +79,9 @@ class Command:
         below = set(descendants(self.pid))
         self._process.kill()
         self._process.wait()
-        eventually(lambda: not alive(below), 20)
+        eventually(lambda: not alive(below))
 
-    def succeeds(self, deadline: float = 60) -> None:
+    def succeeds(self, deadline: float = 120) -> None:
         """Wait for its end, which must be a good one."""
         assert self.wait(deadline) == 0, self.said
 

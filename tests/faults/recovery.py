@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from tests.faults.corpora import Task
     from tests.faults.launcher import Command
 
-LONG: Final = 60_000
-"""Characters of chunk 0, which is still being counted whenever a fault comes."""
+LONG: Final = 4.0
+"""CPU seconds of chunk 0, which is still being counted whenever a fault comes."""
 
 
 class Round:
@@ -45,10 +45,10 @@ class Round:
         self.server = stack.enter_context(Server(folder / "redis", keeps=True))
         self.launch = stack.enter_context(Launcher(folder))
         self.workers = self.launch.workers(self.server.url)
-        eventually(lambda: len(self.workers.workers) == 2, 30)
+        eventually(lambda: len(self.workers.workers) == 2)
         self.task = task
         self.run = self.launch(*task.train(self.out), "--redis", self.server.url)
-        eventually(lambda: counted(self.out) > 2 and self.worker_of_first(), 30)
+        eventually(lambda: counted(self.out) > 2 and self.worker_of_first())
         self.first = self.worker_of_first()
 
     def worker_of_first(self) -> str:
@@ -144,7 +144,7 @@ def own_server(run: Command) -> int | None:
 
 def trainer(run: Command) -> int | None:
     """The trainer, at the end of the count stage."""
-    eventually(lambda: "merge:" in run.said, 60)
+    eventually(lambda: "merge:" in run.said)
     return run.trainer
 
 
@@ -185,12 +185,12 @@ def ending(victim: Callable[[Command], int | None], task: Task, folder: Path) ->
     out = folder / "run"
     with Launcher(folder) as launch:
         run = launch(*task.train(out), "--workers", 2)
-        eventually(lambda: counted(out) > 2, 30)
+        eventually(lambda: counted(out) > 2)
         while not kill(victim(run) or 0):
             if run.ended:  # it was through too soon for this once
                 return ending(victim, task, folder / "again")
         begun = time.monotonic()
-        run.wait(60)
+        run.wait()
         taken = time.monotonic() - begun
         if not (out / MANIFEST).exists():
             launch("resume", out, "--workers", 1).succeeds()
@@ -203,7 +203,7 @@ def measure(fault: Callable[[Round], Callable[[], object]], task: Task, folder: 
     with ExitStack() as stack:
         it = Round(stack, task, folder)
         begun = time.monotonic()
-        eventually(fault(it), 60)
+        eventually(fault(it))
         taken = time.monotonic() - begun
         it.run.succeeds()
         task.check(it.out)

@@ -69,7 +69,7 @@ class Server:
         self._process = subprocess.Popen(
             self._command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        eventually(self._answers, 20)
+        eventually(self._answers)
 
     def kill(self) -> None:
         """Kill it; killing twice does no harm."""

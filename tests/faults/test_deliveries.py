@@ -56,7 +56,7 @@ def test_duplicated_and_late_results(
         # Workers count again what was folded long ago, and what waits to be folded.
         with connect(server.url) as connection:
             Enqueuer(connection, plan).put({0, 1, 2, int(events[0][b"chunk"])})
-        eventually(lambda: len(list(client.scan_iter(payload_keys(plan.run)))) >= len(keys) + 4, 20)
+        eventually(lambda: len(list(client.scan_iter(payload_keys(plan.run)))) >= len(keys) + 4)
         run.send(signal.SIGCONT)
         run.succeeds()
         assert list(client.scan_iter(payload_keys(plan.run))) == []
@@ -72,7 +72,7 @@ def _run(task: Task, launch: Launcher, out: Path, server: Server) -> Command:
     """
     launch.workers(server.url, 3)
     run = launch(*task.train(out), "--redis", server.url)
-    eventually(lambda: counted(out) > 5, 20)
+    eventually(lambda: counted(out) > 5)
     return run
 
 
@@ -85,7 +85,7 @@ def _pause(run: Command, client: Redis, out: Path) -> tuple[list[dict[bytes, byt
         return idle and client.xlen(events_key(plan.run)) >= 5
 
     run.send(signal.SIGSTOP)
-    eventually(told, 20)
+    eventually(told)
     entries: Any = client.xrange(events_key(plan.run))
     keys: Any = sorted(client.scan_iter(payload_keys(plan.run)))
     return [fields for _, fields in entries], keys

@@ -69,7 +69,7 @@ def test_a_full_disk(many: Task, launch: Launcher, small_disk: Path) -> None:
 
 def test_a_file_size_limit(many: Task, launch: Launcher, out: Path) -> None:
     run = launch(*many.train(out), "--workers", 2)
-    eventually(lambda: counted(out) > 2, 20)
+    eventually(lambda: counted(out) > 2)
     run.limit(resource.RLIMIT_FSIZE, 8192)
     assert run.wait() == 4
     assert "File too large" in run.said
@@ -93,7 +93,7 @@ def test_a_damaged_ledger(
     many: Task, launch: Launcher, out: Path, damage: Callable[[bytes], bytes]
 ) -> None:
     run = launch(*many.train(out), "--workers", 2)
-    eventually(lambda: counted(out) > 70, 20)  # some are in one file by now, some in parts
+    eventually(lambda: counted(out) > 70)  # some are in one file by now, some in parts
     run.kill()
     folded, *parts = folded_files(out)
     assert parts
@@ -107,7 +107,7 @@ def test_a_damaged_ledger(
 
 def test_a_lost_history_and_half_written_files(many: Task, launch: Launcher, out: Path) -> None:
     run = launch(*many.train(out), "--workers", 2)
-    eventually(lambda: counted(out) > 20, 20)
+    eventually(lambda: counted(out) > 20)
     run.kill()
     (out / "attempts.jsonl").write_bytes(b'{"chunk": 3, "outc')
     (out / "status.json").write_bytes(b'{"run"')

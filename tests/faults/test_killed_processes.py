@@ -26,7 +26,7 @@ def test_work_horses(slow: Task, launch: Launcher, out: Path, drawn: random.Rand
     run = launch(*slow.train(out), "--workers", 2)
     for _ in range(5):
         time.sleep(drawn.uniform(0, 0.3))
-        eventually(lambda: kill(next(iter(run.work_horses), 0)), 20)
+        eventually(lambda: kill(next(iter(run.work_horses), 0)))
     run.succeeds()
     slow.check(out)
     killed = [attempt for attempt in history(out) if attempt.kind == "WorkHorseKilled"]
@@ -38,9 +38,9 @@ def test_work_horses(slow: Task, launch: Launcher, out: Path, drawn: random.Rand
 
 def test_the_pool(slow: Task, launch: Launcher, out: Path) -> None:
     run = launch(*slow.train(out), "--workers", 2)
-    eventually(lambda: counted(out) > 2, 20)
+    eventually(lambda: counted(out) > 2)
     assert kill(run.pool or 0)
-    assert run.wait(20) == 5
+    assert run.wait() == 5
     assert "the local workers ended unasked" in run.said
     assert f"bpefleet resume {out}" in run.said
     launch("resume", out).succeeds()
@@ -62,8 +62,8 @@ def test_the_producer_at_any_instant(
     kills = 0
     while kills < 8 and not (out / MANIFEST).exists():
         run = launch(*many.train(out) if not out.exists() else ("resume", out), *where)
-        eventually(partial(_planned, run, out), 20)
-        time.sleep(drawn.uniform(0, 1.2))
+        eventually(partial(_planned, run, out))
+        eventually(partial(_counted, run, out, counted(out) + drawn.randint(0, 60)))
         run.kill()
         kills += 1
     assert kills > 2
@@ -77,7 +77,7 @@ def test_the_trainer_at_any_instant(
     many: Task, launch: Launcher, out: Path, drawn: random.Random
 ) -> None:
     run = launch(*many.train(out), "--workers", 2)
-    assert kill(eventually(partial(_trainer, run), 20))  # before there is anything to merge
+    assert kill(eventually(partial(_trainer, run)))  # before there is anything to merge
     for _ in range(5):
         if run.wait() == 0:  # it was through before it was killed
             break
@@ -85,8 +85,8 @@ def test_the_trainer_at_any_instant(
         assert "the trainer was killed by SIGKILL" in run.said
         assert f"bpefleet resume {out}" in run.said
         run = launch("resume", out, "--workers", 1)
-        trainer = eventually(partial(_trainer, run), 20)
-        eventually(partial(_merges, run), 20)
+        trainer = eventually(partial(_trainer, run))
+        eventually(partial(_merges, run))
         time.sleep(drawn.uniform(0, 0.15))
         kill(trainer)
     if run.wait() != 0:
@@ -97,9 +97,9 @@ def test_the_trainer_at_any_instant(
 
 def test_the_server_that_a_run_brought_along(slow: Task, launch: Launcher, out: Path) -> None:
     run = launch(*slow.train(out), "--workers", 2)
-    eventually(lambda: counted(out) > 2, 20)
+    eventually(lambda: counted(out) > 2)
     assert kill(run.server or 0)
-    assert run.wait(15) == 5
+    assert run.wait() == 5
     assert f"bpefleet resume {out}" in run.said
     assert "Traceback" not in run.said
     launch("resume", out).succeeds()
@@ -108,6 +108,10 @@ def test_the_server_that_a_run_brought_along(slow: Task, launch: Launcher, out: 
 
 def _planned(run: Command, out: Path) -> bool:
     return (out / PLAN).exists() or run.ended
+
+
+def _counted(run: Command, out: Path, chunks: int) -> bool:
+    return counted(out) >= chunks or run.ended
 
 
 def _trainer(run: Command) -> int:

@@ -6,8 +6,10 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
+import orjson
 import pytest
 
+from bpefleet.producer.observing.snapshot import SNAPSHOT
 from tests.eventually import eventually
 from tests.faults.launcher import counted
 from tests.faults.server import Server
@@ -34,7 +36,7 @@ def test_redis_at_any_instant(
         before = eventually(lambda: len(workers.workers) == 2 and workers.workers)
         run = launch(*many.train(out), "--redis", server.url)
         for _ in range(4):
-            eventually(partial(_more, out, run, counted(out)), 40)
+            eventually(partial(_more, out, run, counted(out)))
             time.sleep(drawn.uniform(0, 0.4))
             server.kill()
             time.sleep(drawn.uniform(0, 0.4))
@@ -44,6 +46,12 @@ def test_redis_at_any_instant(
     many.check(out)
 
 
+def _updated(out: Path) -> float:
+    """When a run last told how it is."""
+    found: float = orjson.loads((out / SNAPSHOT).read_bytes())["updated"]
+    return found
+
+
 def _more(out: Path, run: Command, than: int) -> bool:
     return counted(out) > than or run.ended
 
@@ -51,11 +59,12 @@ def _more(out: Path, run: Command, than: int) -> bool:
 def test_a_full_redis(slow: Task, launch: Launcher, out: Path, server: Server) -> None:
     launch.workers(server.url)
     run = launch(*slow.train(out), "--redis", server.url)
-    eventually(lambda: counted(out) > 2, 20)
+    eventually(lambda: counted(out) > 2)
     with server.client() as client:
         client.config_set("maxmemory", "1")
-        eventually(lambda: "Redis is full (maxmemory); waiting for room" in run.said, 20)
-        time.sleep(3)
+        eventually(lambda: "Redis is full (maxmemory); waiting for room" in run.said)
+        then = time.time()
+        eventually(lambda: _updated(out) > then + 3)  # it lives, and waits
         assert not run.ended, run.said
         client.config_set("maxmemory", "0")
     run.succeeds()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import time
 from functools import partial
@@ -14,6 +15,7 @@ from tests.command import bpefleet
 from tests.eventually import eventually
 from tests.faults.corpora import slow_chunks
 from tests.faults.launcher import counted
+from tests.speed import slowness
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +36,7 @@ STOPS = 7.0
 @pytest.fixture(scope="module")
 def long(tmp_path_factory: pytest.TempPathFactory) -> Task:
     """A chunk that takes seconds, and some that do not."""
-    return slow_chunks(tmp_path_factory.mktemp("long"), 6, long=[60_000])
+    return slow_chunks(tmp_path_factory.mktemp("long"), 6, long=[4])
 
 
 def _leaves(server: Server, how: str) -> None:
@@ -57,21 +59,22 @@ def test_it_is_said_soon_once_and_when_it_is_over(
 ) -> None:
     workers = launch.workers(server.url, 3)
     run = launch(*long.train(out), "--redis", server.url)
-    eventually(lambda: workers.work_horses, 30)
+    eventually(lambda: workers.work_horses)
+    soon = SOON * slowness()
     _leaves(server, how)
     gone = time.monotonic()
     for each in (workers, run):
-        eventually(partial(_says, each, "waiting for it"), SOON - (time.monotonic() - gone))
-    eventually(lambda: _status(out)["redis_away"] > 0, 5)
+        eventually(partial(_says, each, "waiting for it"), soon - (time.monotonic() - gone))
+    eventually(lambda: _status(out)["redis_away"] > 0)
     # Longer than a worker is silent in peace, and than a Redis's answer is waited for.
-    eventually(lambda: time.time() - _status(out)["redis_away"] > 14, 30)
-    assert time.time() - _status(out)["updated"] < 5
+    eventually(lambda: time.time() - _status(out)["redis_away"] > 14)
+    assert time.time() - _status(out)["updated"] < soon
     shown = bpefleet("status", out).stdout
-    assert "redis    has not answered for 0:00:1" in shown
+    assert re.search(r"redis    has not answered for 0:\d\d:[1-5]\d", shown)
     _returns(server, how)
     for each in (workers, run):
-        eventually(partial(_says, each, "answers again, after "), SOON)
-    run.succeeds(90)
+        eventually(partial(_says, each, "answers again, after "), soon)
+    run.succeeds()
     for each in (workers, run):
         assert each.said.count("waiting for it") == 1, each.said
         assert each.said.count("answers again") == 1, each.said
@@ -92,14 +95,14 @@ def test_one_signal_stops_workers_while_it_is_away(
     workers = launch.workers(server.url)
     if when == "busy":
         launch(*long.train(out), "--redis", server.url)
-        eventually(lambda: workers.work_horses, 30)
+        eventually(lambda: workers.work_horses)
     else:
-        eventually(lambda: workers.said.count("Listening on") == 2, 30)
+        eventually(lambda: workers.said.count("Listening on") == 2)
     _leaves(server, how)
-    begun = time.monotonic()
+    soon, begun = STOPS * slowness(), time.monotonic()
     workers.send(signal.SIGTERM)
-    assert workers.wait(30) == 0
-    assert time.monotonic() - begun < STOPS
+    assert workers.wait() == 0
+    assert time.monotonic() - begun < soon
     assert "Traceback" not in workers.said
 
 
@@ -109,15 +112,15 @@ def test_one_signal_stops_the_run_while_it_is_away(
 ) -> None:
     workers = launch.workers(server.url)
     run = launch(*long.train(out), "--redis", server.url)
-    eventually(lambda: counted(out) and workers.work_horses, 30)
+    eventually(lambda: counted(out) and workers.work_horses)
     _leaves(server, how)
     eventually(lambda: "waiting for it" in run.said)
-    begun = time.monotonic()
+    soon, begun = STOPS * slowness(), time.monotonic()
     run.send(signal.SIGINT)
-    assert run.wait(30) == 130
-    assert time.monotonic() - begun < STOPS
+    assert run.wait() == 130
+    assert time.monotonic() - begun < soon
     assert f"bpefleet resume {out}" in run.said
     assert "Traceback" not in run.said
     _returns(server, how)
-    launch("resume", out, "--redis", server.url).succeeds(90)
+    launch("resume", out, "--redis", server.url).succeeds()
     long.check(out)

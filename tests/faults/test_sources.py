@@ -36,7 +36,7 @@ def _restore(task: Task, before: os.stat_result, text: bytes) -> None:
 def test_a_truncated_source(task: Task, launch: Launcher, out: Path) -> None:
     text, before = task.path.read_bytes(), task.path.stat()
     run = launch(*task.train(out), "--workers", 2)
-    eventually(lambda: counted(out) > 4, 20)
+    eventually(lambda: counted(out) > 4)
     os.truncate(task.path, len(text) // 2)
     assert run.wait() == 3, run.said
     assert f"{task.path} has changed" in run.said or f"{task.path} ends at byte" in run.said
@@ -55,7 +55,7 @@ def test_a_truncated_source(task: Task, launch: Launcher, out: Path) -> None:
 def test_a_changed_source(task: Task, launch: Launcher, out: Path) -> None:
     text, before = task.path.read_bytes(), task.path.stat()
     run = launch(*task.train(out), "--workers", 2)
-    eventually(lambda: counted(out) > 4, 20)
+    eventually(lambda: counted(out) > 4)
     task.path.write_bytes(text.swapcase())
     assert run.wait() == 3, run.said
     assert f"{task.path} has changed since the run was planned" in run.said
@@ -68,7 +68,7 @@ def test_a_changed_source(task: Task, launch: Launcher, out: Path) -> None:
 def test_a_source_that_vanished(task: Task, launch: Launcher, out: Path) -> None:
     away = task.path.with_name("away.txt")
     run = launch(*task.train(out), "--workers", 2)
-    eventually(lambda: counted(out) > 4, 20)
+    eventually(lambda: counted(out) > 4)
     task.path.rename(away)
     assert run.wait() == 3, run.said
     assert f"cannot read {task.path}: No such file or directory" in run.said
@@ -98,14 +98,14 @@ def test_something_else_in_a_source_s_place(
     """A FIFO would have each attempt wait for its writer; a link leads where nobody allowed."""
     away = tmp_path_factory.mktemp("elsewhere") / "away.txt"
     run = launch(*task.train(out), "--workers", workers)
-    eventually(lambda: counted(out) > 4, 20)
+    eventually(lambda: counted(out) > 4)
     task.path.rename(away)
     if kind == "fifo":
         os.mkfifo(task.path)
     else:
         task.path.symlink_to(away)
     # The first may be found out when it is folded: the source has changed.
-    assert run.wait(30) in (ExitCode.SOURCE, ExitCode.CHUNKS_FAILED), run.said
+    assert run.wait() in (ExitCode.SOURCE, ExitCode.CHUNKS_FAILED), run.said
     assert said.format(path=task.path) in run.said
     task.path.unlink()
     away.rename(task.path)

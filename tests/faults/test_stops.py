@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import signal
-import time
 from contextlib import suppress
 from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING
@@ -39,14 +38,14 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def long(tmp_path_factory: pytest.TempPathFactory) -> Task:
     """Two chunks that take seconds, and some that do not."""
-    return slow_chunks(tmp_path_factory.mktemp("long"), 6, long=[45_000, 45_000])
+    return slow_chunks(tmp_path_factory.mktemp("long"), 6, long=[2, 2])
 
 
 def test_ctrl_c_once_finishes_what_runs(long: Task, launch: Launcher, out: Path) -> None:
     run = launch(*long.train(out), "--workers", 2)
-    eventually(lambda: len(run.work_horses) == 2, 20)
+    eventually(lambda: len(run.work_horses) == 2)
     run.send(signal.SIGINT)
-    assert run.wait(30) == 130
+    assert run.wait() == 130
     assert "the running chunks are finished first; Ctrl-C again stops at once" in run.said
     assert f"bpefleet resume {out}" in run.said
     assert sorted(attempt.chunk for attempt in history(out)) == [0, 1]
@@ -55,16 +54,14 @@ def test_ctrl_c_once_finishes_what_runs(long: Task, launch: Launcher, out: Path)
     long.check(out)
 
 
-@pytest.mark.serial
 def test_ctrl_c_twice_stops_now(long: Task, launch: Launcher, out: Path) -> None:
     run = launch(*long.train(out), "--workers", 2)
-    eventually(lambda: len(run.work_horses) == 2, 20)
+    for horse in eventually(lambda: horses if len(horses := run.work_horses) == 2 else []):
+        os.kill(horse, signal.SIGSTOP)  # they would never end
     run.send(signal.SIGINT)
     eventually(lambda: "Ctrl-C again" in run.said)
     run.send(signal.SIGINT)
-    begun = time.monotonic()
-    assert run.wait(30) == 130
-    assert time.monotonic() - begun < 1
+    assert run.wait() == 130
     assert history(out) == []
     assert "Traceback" not in run.said
     # Nothing was counted: the name is free again, or the run goes on.
@@ -77,7 +74,7 @@ def test_ctrl_c_while_the_report_is_written(launch: Launcher, out: Path, tmp_pat
     text = tmp_path / "text.txt"
     text.write_text("\n".join(english().documents) * 10)  # enough to measure for a while
     run = launch("train", text, "--vocab-size", 1000, "-o", out, "--report")
-    eventually(lambda: (out / MANIFEST).exists() and holder(out) is None, 60)
+    eventually(lambda: (out / MANIFEST).exists() and holder(out) is None)
     # Python may pass over one: an exception in a callback of its own is printed and ignored.
     ended = None
     while ended is None:
@@ -95,12 +92,12 @@ def test_ctrl_c_while_the_report_is_written(launch: Launcher, out: Path, tmp_pat
 def test_cancel(slow: Task, launch: Launcher, out: Path, server: Server) -> None:
     workers = launch.workers(server.url)
     run = launch(*slow.train(out), "--redis", server.url)
-    eventually(lambda: counted(out) > 2, 20)
-    done = bpefleet("cancel", out, timeout=30)
+    eventually(lambda: counted(out) > 2)
+    done = bpefleet("cancel", out, timeout=60)
     assert done.returncode == 0, done.stderr
     assert f"stopped process {run.pid}" in done.stdout
     assert f"bpefleet resume {out}" in done.stdout
-    assert run.wait(5) == 130
+    assert run.wait() == 130
     with server.client() as client:
         assert client.llen(f"rq:queue:{QUEUE}") == 0
         kinds = {key.split(b":")[1] for key in client.scan_iter("bpefleet:*")}
@@ -116,9 +113,10 @@ def test_cancel_after_a_producer_died(
 ) -> None:
     run = launch(*slow.train(out), "--redis", server.url)
     with server.client() as client:
-        eventually(lambda: client.llen(f"rq:queue:{QUEUE}") == 4, 20)
+        eventually(lambda: client.llen(f"rq:queue:{QUEUE}") == 4)
         run.kill()
-        done = bpefleet("cancel", out, "--redis", server.url, timeout=30)
+        assert "no process works on" in bpefleet("cancel", out).stdout
+        done = bpefleet("cancel", out, "--redis", server.url, timeout=60)
         assert "4 jobs taken off the queue" in done.stdout, done.stderr
         assert client.llen(f"rq:queue:{QUEUE}") == 0
     launch("resume", out).succeeds()
@@ -127,9 +125,9 @@ def test_cancel_after_a_producer_died(
 
 def test_a_second_producer_is_refused(slow: Task, launch: Launcher, out: Path) -> None:
     run = launch(*slow.train(out), "--workers", 1)
-    eventually(lambda: counted(out) > 2, 20)
+    eventually(lambda: counted(out) > 2)
     for second in (("resume", out), slow.train(out)):
-        refused = bpefleet(*map(str, second), timeout=30)
+        refused = bpefleet(*map(str, second), timeout=60)
         assert refused.returncode != 0
         assert "Traceback" not in refused.stderr
         if second[0] == "resume":
@@ -148,7 +146,7 @@ def test_a_run_killed_before_its_plan_was_written(slow: Task, launch: Launcher, 
 
 def _stopped_as_soon_as(condition: Callable[[], object], run: Command) -> None:
     """Hold a process still as soon as something is so."""
-    eventually(condition, 20)
+    eventually(condition)
     run.send(signal.SIGSTOP)
 
 
@@ -159,12 +157,12 @@ def test_cancel_while_a_run_starts(slow: Task, launch: Launcher, out: Path) -> N
     cancelling = launch("cancel", out)
     eventually((out / CANCEL).exists)
     for words in (("status", out), ("resume", out), ("retry", out)):
-        early = bpefleet(*words, timeout=30)
+        early = bpefleet(*words, timeout=60)
         assert early.returncode == 4
         assert f"process {run.pid} on " in early.stderr
     run.send(signal.SIGCONT)
     cancelling.succeeds()
-    assert run.wait(20) == 130
+    assert run.wait() == 130
     assert "start again" in run.said
     assert not out.exists()
 
@@ -172,7 +170,7 @@ def test_cancel_while_a_run_starts(slow: Task, launch: Launcher, out: Path) -> N
 def test_cancel_of_another_run_stops_nobody(slow: Task, launch: Launcher, out: Path) -> None:
     """What was meant for a process before is left aside."""
     run = launch(*slow.train(out), "--workers", 2)
-    eventually(lambda: counted(out) > 2, 20)
+    eventually(lambda: counted(out) > 2)
     held = hold(out)
     run.kill()
     assert held is not None
@@ -189,13 +187,13 @@ def _merging(out: Path) -> bool:
 
 def test_cancel_while_merging(many: Task, launch: Launcher, out: Path) -> None:
     run = launch(*many.train(out), "--workers", 2)
-    trainer = eventually(lambda: run.trainer or 0, 20)
+    trainer = eventually(lambda: run.trainer or 0)
     os.kill(trainer, signal.SIGSTOP)  # merging takes as long as it may
-    eventually(lambda: _merging(out), 30)
-    done = bpefleet("cancel", out, timeout=30)
+    eventually(lambda: _merging(out))
+    done = bpefleet("cancel", out, timeout=60)
     assert f"stopped process {run.pid}" in done.stdout, done.stderr
     assert f"bpefleet resume {out}" in done.stdout
-    assert run.wait(5) == 130
+    assert run.wait() == 130
     assert f"bpefleet resume {out}" in run.said
     assert "Traceback" not in run.said
     assert not alive({trainer})
@@ -210,10 +208,10 @@ def test_cancel_while_merging_in_process(launch: Launcher, out: Path, tmp_path: 
     text = tmp_path / "text.txt"
     text.write_text(" ".join(words))
     run = launch("train", text, "--vocab-size", 400_000, "-o", out, "--workers", 0)
-    eventually(lambda: _merging(out), 30)
-    done = bpefleet("cancel", out, timeout=30)
+    eventually(lambda: _merging(out))
+    done = bpefleet("cancel", out, timeout=60)
     assert f"stopped process {run.pid}" in done.stdout, done.stderr
-    assert run.wait(5) == 130
+    assert run.wait() == 130
     assert f"bpefleet resume {out}" in run.said
     assert "Traceback" not in run.said
 
@@ -222,14 +220,28 @@ def test_cancel_of_a_merge(many: Task, launch: Launcher, out: Path, tmp_path: Pa
     launch(*many.train(out), "--workers", 2).succeeds()
     other = tmp_path / "other"
     run = launch("merge", out, "--vocab-size", 900, "-o", other)
-    trainer = eventually(lambda: run.trainer or 0, 20)
+    trainer = eventually(lambda: run.trainer or 0)
     os.kill(trainer, signal.SIGSTOP)
-    done = bpefleet("cancel", other, timeout=30)
+    done = bpefleet("cancel", other, timeout=60)
     assert f"stopped process {run.pid}" in done.stdout, done.stderr
-    assert run.wait(5) == 130
+    assert run.wait() == 130
     assert "Traceback" not in run.said
     assert not other.exists()
     many.check(out)
+
+
+def test_cancel_while_files_are_listed(launch: Launcher, out: Path, tmp_path: Path) -> None:
+    text = tmp_path / "t"
+    text.write_text("text")
+    # Listed to its end, it would fail: the last file is not there.
+    run = launch("train", *[text] * 10_000, tmp_path / "no", "-o", out, "--vocab-size", 300)
+    _stopped_as_soon_as(lambda: holder(out), run)
+    cancelling = launch("cancel", out)
+    eventually((out / CANCEL).exists)
+    run.send(signal.SIGCONT)
+    assert run.wait(60) == 130, run.said
+    cancelling.succeeds()
+    assert not out.exists()
 
 
 def test_a_second_run_of_the_same_name_harms_nobody(
@@ -239,7 +251,7 @@ def test_a_second_run_of_the_same_name_harms_nobody(
     run = launch(*slow.train(out), "--workers", 2)
     _stopped_as_soon_as(lambda: holder(out), run)
     for words in (slow.train(out), ("train", tmp_path / "nothing", "--vocab-size", 300, "-o", out)):
-        refused = bpefleet(*map(str, words), "--workers", 0, timeout=30)
+        refused = bpefleet(*map(str, words), "--workers", 0, timeout=60)
         assert refused.returncode == 4
         assert f"{out} is in use by process {run.pid}" in refused.stderr
     run.send(signal.SIGCONT)
@@ -269,11 +281,11 @@ def test_nothing_is_left_of_a_run_that_cannot_start(launch: Launcher, tmp_path: 
 
 def test_cancel_and_retry_of_a_finished_run(many: Task, launch: Launcher, out: Path) -> None:
     launch(*many.train(out), "--workers", 0).succeeds()
-    cancelled = bpefleet("cancel", out, timeout=30)
+    cancelled = bpefleet("cancel", out, timeout=60)
     assert cancelled.returncode == 0
     assert cancelled.stdout == f"{out} is finished\n"
     for chunks in ((), (0,)):
-        retried = bpefleet("retry", out, *chunks, timeout=30)
+        retried = bpefleet("retry", out, *chunks, timeout=60)
         assert retried.returncode == 4
         assert f"{out} is finished" in retried.stderr
         assert "resume" not in retried.stderr
@@ -281,9 +293,9 @@ def test_cancel_and_retry_of_a_finished_run(many: Task, launch: Launcher, out: P
 
 def test_retry_of_a_chunk_that_there_is_not(slow: Task, launch: Launcher, out: Path) -> None:
     run = launch(*slow.train(out), "--workers", 1)
-    eventually(lambda: counted(out) > 1, 20)
+    eventually(lambda: counted(out) > 1)
     for chunk, why in ((99, "there is no chunk 99"), (0, f"no chunk of {out} has failed")):
-        refused = bpefleet("retry", out, chunk, timeout=30)
+        refused = bpefleet("retry", out, chunk, timeout=60)
         assert refused.returncode == 2
         assert why in refused.stderr
     assert not (out / RETRY_FILE).exists()

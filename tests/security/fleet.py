@@ -17,7 +17,7 @@ from bpefleet.producer.store.directory import PLAN
 from bpefleet.shared.redis.connect import connect
 from bpefleet.shared.wire import keys
 from tests.command import BPEFLEET
-from tests.eventually import eventually
+from tests.eventually import PATIENCE, eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,7 +41,7 @@ class Workers:
     def said(self) -> str:
         return self.log.read_text(encoding="utf-8", errors="surrogateescape")
 
-    def hear(self, *words: str, deadline: float = 15) -> None:
+    def hear(self, *words: str, deadline: float = PATIENCE) -> None:
         """Wait until the workers have said all of `words`."""
 
         def heard() -> bool:
@@ -72,7 +72,7 @@ def serving(
     finally:
         process.terminate()
         try:
-            process.wait(10)
+            process.wait(60)
         except subprocess.TimeoutExpired:
             process.kill()  # its workers die with it
             process.wait()

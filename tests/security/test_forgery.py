@@ -15,9 +15,9 @@ import orjson
 import pytest
 
 from bpefleet.kernel import Counts
-from bpefleet.producer.queueing.repeated_warnings import FEW
 from bpefleet.producer.store.history import read_attempts
 from bpefleet.producer.store.ledger_format import read_index
+from bpefleet.shared.process.repeated_warnings import FEW
 from bpefleet.shared.queue.jobs import FleetJob, build_job, fleet_queue
 from bpefleet.shared.queue.serializer import JsonSerializer
 from bpefleet.shared.redis.connect import connect
@@ -230,7 +230,7 @@ def test_replayed_jobs_and_events_count_once(
             for key, fields in jobs.items():
                 connection.hset(key, mapping=fields)
                 connection.rpush(QUEUE, key.removeprefix(b"rq:job:"))
-            eventually(play_back, 30)
+            eventually(play_back)
             run.finish()
     assert len(stream) >= 4
     assert artifacts(run.out) == expected
@@ -273,7 +273,7 @@ def test_a_failure_played_back_does_not_fail_the_next_attempt(  # noqa: PLR0917 
         eventually(lambda: [end.final for end in read_attempts(out).get(0, ())] == [True])
         asked = bpefleet("retry", out)
         assert "was asked" in asked.stdout, asked.stderr
-        eventually(lambda: attempt(connection, name, 0) > first, 20)
+        eventually(lambda: attempt(connection, name, 0) > first)
         for _ in range(3):
             _announce(connection, name, fields)
         eventually(lambda: connection.xlen(keys.events_key(name)) == 0)

@@ -13,6 +13,7 @@ from tests.artifacts import artifacts
 from tests.eventually import eventually
 from tests.faults.launcher import Launcher
 from tests.security.fleet import VOCAB, serving
+from tests.speed import slowness
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,9 +47,10 @@ def test_both_sides_say_so_and_nothing_is_lost(  # noqa: PLR0917  fixtures
         eventually(lambda: "another" not in strange.said)
         run = launch("train", corpus, "-o", out, *VOCAB, "--chunk-size", "30kB",
                      "--redis", redis_url, *mine)  # fmt: skip
-        eventually((out / "status.json").exists, 20)
+        eventually((out / "status.json").exists)
+        soon = SOON * slowness()
         advice = "give producer and workers the same --key-file"
-        eventually(lambda: advice in run.said and advice in strange.said, SOON)
+        eventually(lambda: advice in run.said and advice in strange.said, soon)
         ids = [read_key(path).key_id for path in (key_file, other_file)]
         if who == "another":
             for said in (run.said, strange.said):

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-_DEADLINE: Final = 60
 _HUGE: Final = {
     "totals": {"merges": 10**300, "unique_pretokens": 10**30},
     "missing": [{"chunk": 10**300}],
@@ -104,7 +103,6 @@ _PLANTS: Final[dict[str, Callable[[Path], object]]] = {
 }
 
 
-@pytest.mark.timeout(_DEADLINE)
 @pytest.mark.parametrize("plant", [name for name in _PLANTS if "link" not in name])
 @pytest.mark.parametrize(
     "name",
@@ -216,7 +214,7 @@ def test_an_odd_request_is_left_aside(tmp_path: Path, redis_url: str, plant: str
 
 def test_a_stop_between_two_chunks_of_a_plan(tmp_path: Path) -> None:
     (tmp_path / LOCK).write_bytes(b"held")
-    stop = Stop(tmp_path, print)
+    stop = Stop(tmp_path)
     chunks = stop.checked(range(3))
     assert next(chunks) == 0
     ask_cancel(tmp_path, b"by another")

@@ -33,12 +33,12 @@ def test_a_request_that_is_played_back_stops_no_session_after(
     with training(redis_url, out, corpus, *options, chunk_size="3kB") as first:
         name = first.plan.run
         with serving(redis_url, tmp_path / "log", *options):
-            eventually(lambda: counted(out), 30)
+            eventually(lambda: counted(out))
         stopped = eventually(lambda: session(name))
         request = make_request(CANCEL, (), "somebody", stopped)
         signed = sign_request(read_key(key_file), name, request)
         connection.rpush(keys.control_key(name), signed)
-        _, said = first.process.communicate(timeout=30)
+        _, said = first.process.communicate(timeout=60)
         assert first.process.returncode == ExitCode.INTERRUPTED
         assert "somebody asks to stop" in said
     assert not session(name)
@@ -48,7 +48,7 @@ def test_a_request_that_is_played_back_stops_no_session_after(
         assert session(name) != stopped
         for _ in range(3):
             connection.rpush(keys.control_key(name), signed)
-        eventually(lambda: "a request was meant for another session of the run" in again.said, 20)
+        eventually(lambda: "a request was meant for another session of the run" in again.said)
         launch.workers(redis_url, 1, *options)
         again.succeeds()
     assert "asks to stop" not in again.said

@@ -88,7 +88,7 @@ class Proxy:
 
     def __enter__(self) -> int:
         self._thread.start()
-        assert self._ready.wait(10)
+        assert self._ready.wait(60)
         return self.port
 
     def __exit__(self, *_: object) -> None:
@@ -136,7 +136,7 @@ def _tls_server() -> str | None:
         return None
     # A build without TLS knows no such option; this one then misses the certificate.
     tried = [found, "--port", "0", "--tls-port", "1", "--tls-cert-file", "/nothing"]
-    done = subprocess.run(tried, capture_output=True, text=True, check=False, timeout=10)
+    done = subprocess.run(tried, capture_output=True, text=True, check=False, timeout=60)
     return None if "FATAL CONFIG" in done.stdout + done.stderr else found
 
 

@@ -84,6 +84,6 @@ def events(connection: Redis) -> list[tuple[int, Counted | Failed]]:
     return found
 
 
-def next_event(connection: Redis, deadline: float = 10.0) -> Counted | Failed:
+def next_event(connection: Redis) -> Counted | Failed:
     """The run's first completion event, awaited."""
-    return eventually(lambda: events(connection), deadline)[0][1]
+    return eventually(lambda: events(connection))[0][1]

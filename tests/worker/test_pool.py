@@ -21,7 +21,7 @@ import logging, os, signal, sys
 from bpefleet.shared.trust.signing import Signer
 from bpefleet.worker.pool import WorkerPool
 from bpefleet.worker.tally import Tally
-from bpefleet.worker.told import Told
+from bpefleet.worker.activity_log import ActivityLog
 
 class Stops(logging.Handler):
     def emit(self, record):
@@ -29,7 +29,7 @@ class Stops(logging.Handler):
             os.kill(os.getpid(), signal.SIGTERM)
 
 logging.getLogger("bpefleet.worker").addHandler(Stops())
-sys.exit(WorkerPool(sys.argv[1], 1, signer=Signer(), told=Told(Tally(1), "")).run())
+sys.exit(WorkerPool(sys.argv[1], 1, signer=Signer(), activity=ActivityLog(Tally(1), "")).run())
 """
 """A pool that gets SIGTERM when it has decided to start another worker and has not yet."""
 
@@ -38,7 +38,7 @@ import os, signal, sys
 from bpefleet.shared.trust.signing import Signer
 from bpefleet.worker.pool import WorkerPool
 from bpefleet.worker.tally import Tally
-from bpefleet.worker.told import Told
+from bpefleet.worker.activity_log import ActivityLog
 
 def stopping(wait):
     def and_stop(*arguments):
@@ -51,7 +51,7 @@ def stopping(wait):
 
 stopped = []
 os.wait, os.waitpid = stopping(os.wait), stopping(os.waitpid)
-sys.exit(WorkerPool(sys.argv[1], 2, signer=Signer(), told=Told(Tally(2), "")).run())
+sys.exit(WorkerPool(sys.argv[1], 2, signer=Signer(), activity=ActivityLog(Tally(2), "")).run())
 """
 """A pool that gets SIGTERM when the kernel knows a dead worker no more, and the pool still does."""
 
@@ -76,7 +76,7 @@ def test_a_stop_reaches_a_worker_that_is_about_to_be_started(
 ) -> None:
     with _pool(tmp_path / "log", "-c", _STOPS_ITSELF, redis_url) as pool:
         os.kill(children(pool.pid)[0], signal.SIGKILL)
-        assert pool.wait(20) == 0
+        assert pool.wait(60) == 0
 
 
 def test_a_stop_in_the_instant_that_a_dead_worker_was_reaped(
@@ -86,6 +86,6 @@ def test_a_stop_in_the_instant_that_a_dead_worker_was_reaped(
         eventually(lambda: len(children(pool.pid)) == 2)
         first, second = children(pool.pid)
         os.kill(first, signal.SIGKILL)
-        assert pool.wait(20) == 0, (tmp_path / "log").read_text()
+        assert pool.wait(60) == 0, (tmp_path / "log").read_text()
         assert not is_alive(second)
     assert "Traceback" not in (tmp_path / "log").read_text()

@@ -230,7 +230,7 @@ def test_a_job_that_takes_too_long_is_interrupted(
     redis_url: str, connection: Redis, tmp_path: Path
 ) -> None:
     path = tmp_path / "slow.txt"
-    path.write_bytes(b"ab " * 3_000_000)
+    path.write_bytes(b"ab " * 12_000_000)
     with LocalWorkers(redis_url, 1):
         put(connection, make_spec(whole(path), pattern=r"\w|\W"), timeout=1)
         failed = next_event(connection)
@@ -301,10 +301,13 @@ def test_sigterm_lets_the_running_chunk_end(
     path = tmp_path / "slow.txt"
     path.write_bytes(b"ab " * 300_000)
     slow = make_spec(whole(path), pattern=r"\w|\W")
-    job, next_job = put(connection, slow, chunk=0), put(connection, slow, chunk=1)
-    eventually(lambda: status(connection, job) == "started")
+    put(connection, slow, chunk=0)
+    horse = _work_horse(pool)
+    os.kill(horse, signal.SIGSTOP)
+    next_job = put(connection, slow, chunk=1)
     pool.send_signal(signal.SIGTERM)
-    assert pool.wait(20) == 0
+    os.kill(horse, signal.SIGCONT)
+    assert pool.wait(60) == 0
     assert [type(body) for _chunk, body in events(connection)] == [Counted]
     assert status(connection, next_job) == "queued"
     assert FleetWorker.count(connection=connection) == 0
@@ -318,7 +321,7 @@ def test_a_second_signal_stops_at_once(
     below = descendants(pool.pid)
     pool.send_signal(signal.SIGINT)
     pool.send_signal(signal.SIGTERM)
-    assert pool.wait(5) == 130
+    assert pool.wait(60) == 130
     eventually(lambda: are_gone(below))
 
 

@@ -1,4 +1,4 @@
-"""The web application: pages, their events, requests to runs, metrics, health."""
+"""The web application: pages and their events, requests to runs, metrics, health."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from starlette.responses import (
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from bpefleet.dashboard.actions import LARGEST_BODY, RefusedError, ask, audit, read_wish
+from bpefleet.dashboard.actions import LARGEST_BODY, Refusals, RefusedError, ask, audit, read_wish
 from bpefleet.dashboard.connections import most_pages
 from bpefleet.dashboard.guard import Guard
 from bpefleet.dashboard.metrics import exposition
@@ -48,7 +48,7 @@ _TOKEN_NEEDED: Final = "this takes the token that `bpefleet dashboard` printed" 
 
 
 class _Page(StreamingResponse):
-    """The events of a page, which is among those that are open from now to its end."""
+    """The events of a page, which counts as open until they end."""
 
     def __init__(self, content: AsyncIterator[bytes], pages: set[object]) -> None:
         super().__init__(content, media_type="text/event-stream")
@@ -63,7 +63,7 @@ class _Page(StreamingResponse):
 
 
 class Dashboard:
-    """What answers requests."""
+    """Answers requests."""
 
     def __init__(
         self, redis: Redis, signer: Signer, access: Access, *, closing: Callable[[], bool]
@@ -71,16 +71,17 @@ class Dashboard:
         """Prepare to answer.
 
         Args:
-            redis: Where the runs are.
+            redis: The Redis with the runs.
             signer: Signs requests to producers.
             access: Who may read and act.
-            closing: Whether the server is about to end.
+            closing: Returns whether the server is about to end.
         """
         self._redis = redis
         self._signer = signer
         self._access = access
         self._closing = closing
         self._poller = Poller(redis)
+        self._refusals = Refusals()
         self._pages: set[object] = set()
         self._most_pages = most_pages()
 
@@ -155,7 +156,7 @@ class Dashboard:
         run, action = request.path_params["run"], request.path_params["action"]
         by = f"the page at {request.client.host if request.client else 'a socket'}"
         if not self._access.may_act(request.headers):
-            audit(by, f"{action} {run}", "refused, no token")
+            self._refusals.audit(by, f"{action} {run}")
             return PlainTextResponse(_TOKEN_NEEDED, 401)
         if action not in (RETRY, CANCEL):
             return PlainTextResponse("there is no such request", 404)
@@ -200,7 +201,7 @@ async def _body(request: Request) -> bytes:
     """A request's body.
 
     Raises:
-        MessageError: It is too large to be one of ours, or does not come.
+        MessageError: It is too large, or does not arrive in time.
     """
     body = b""
     try:

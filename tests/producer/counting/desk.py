@@ -16,7 +16,9 @@ from bpefleet.kernel import Counts
 from bpefleet.producer.counting.aggregator import Aggregator
 from bpefleet.producer.counting.payloads import Payloads
 from bpefleet.producer.counting.session import Session
-from bpefleet.producer.observing.observer import Watch
+from bpefleet.producer.observing.counting_view import CountingView
+from bpefleet.producer.observing.merging_view import MergingView
+from bpefleet.producer.observing.status_file import StatusFile
 from bpefleet.producer.planning.options import Options, Resources
 from bpefleet.producer.planning.plan import Plan
 from bpefleet.producer.planning.sources import SourceFile
@@ -28,6 +30,7 @@ from bpefleet.producer.store.stop import Stop
 from bpefleet.shared.redis.connect import connect, connect_async
 from bpefleet.shared.wire.keys import QUEUE, events_key, job_id, payload_key, run_and_chunk
 from bpefleet.shared.wire.messages import Counted, Failed, Segment
+from tests.eventually import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,6 +83,13 @@ class Desk:
     async def deliver(self, chunk: int) -> None:
         await self.announce(chunk, "counted", await self.publish(chunk))
 
+    async def read(self, times: int = 2) -> None:
+        """Wait until the aggregator has gone round: it read what is no event, and dropped it."""
+        for _ in range(times):
+            await self.redis.xadd(events_key(self.plan.run), {"body": "none of ours"})
+            while await self.redis.xlen(events_key(self.plan.run)):  # noqa: ASYNC110  nobody tells
+                await asyncio.sleep(0.005)
+
     async def jobs(self, at_once: int = 100) -> AsyncIterator[int]:
         """Take jobs off the queue, in an order of its own."""
         while True:
@@ -105,14 +115,17 @@ async def aggregating(
 ) -> AsyncIterator[tuple[Aggregator, asyncio.Task[None], Desk]]:
     connection = connect(url)
     directory, journal = RunDirectory(folder, plan), Journal(folder)
-    async with connect_async(url) as redis, Payloads(url, redis) as payloads:
+    status, progress = StatusFile(directory), Progress(show=False)
+    async with connect_async(url) as redis, Payloads(url) as payloads:
         session = Session(
             directory=directory,
             resources=Resources(),
             ledger=ledger,
             journal=journal,
-            watch=Watch(directory, Progress(show=False)),
-            stop=Stop(folder, print),
+            status=status,
+            counting=CountingView(plan, ledger, journal.tried, status, progress),
+            merging=MergingView(status, progress),
+            stop=Stop(folder),
             todo=sorted(set(range(CHUNKS)) - ledger.chunks),
         )
         aggregator = Aggregator(
@@ -149,11 +162,11 @@ async def serve(plan: Plan, ledger: Ledger, url: str, deliver: Deliver, folder: 
                 await deliver(desk, chunk)
 
         worker = asyncio.create_task(work())
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             await asyncio.wait([task, worker], return_when=asyncio.FIRST_COMPLETED)
         await end(worker)
         await task
-        await asyncio.to_thread(aggregator._enqueuer.forget_run)
+        await asyncio.to_thread(aggregator._window._enqueuer.forget_run)
         left = {key async for key in desk.redis.scan_iter("bpefleet:*")}
         assert left <= {
             b"bpefleet:runs",

@@ -1,4 +1,4 @@
-"""Events are settled several at once, and nothing comes out differently for that."""
+"""Events are handled several at once, and nothing comes out differently for that."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from bpefleet.producer.store import ledger as ledger_module
 from bpefleet.producer.store.history import read_attempts
 from bpefleet.producer.store.ledger import Ledger
 from bpefleet.shared.wire.messages import Counted, Failed
+from tests.eventually import PATIENCE
 from tests.producer.counting.desk import CHUNKS, Desk, aggregating, expected, make_plan, serve
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def test_one_slow_payload_holds_up_nothing_else(
     async def run() -> None:
         ledger = Ledger(tmp_path, plan.digest)
         async with aggregating(plan, ledger, redis_url, tmp_path) as (_, task, desk):
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE):
                 jobs = desk.jobs()
                 for _ in range(CHUNKS):
                     await desk.deliver(await anext(jobs))
@@ -69,19 +70,19 @@ def test_one_slow_payload_holds_up_nothing_else(
     assert most == _AT_ONCE
 
 
-def test_an_event_that_cannot_be_settled_now_comes_again(
+def test_an_event_that_cannot_be_acknowledged_now_comes_again(
     plan: Plan, tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Redis hiccups between the ledger and the dropping of the event."""
-    drop, refused = Events.drop, set()
+    """Redis fails for a moment between the ledger and the event's acknowledgement."""
+    acknowledge, refused = Events.acknowledge, set()
 
-    async def hiccup(self: Events, event: Event) -> None:
+    async def fail(self: Events, event: Event) -> None:
         if event.chunk % 3 == 0 and event.chunk not in refused:
             refused.add(event.chunk)
             raise BusyLoadingError("loading")
-        await drop(self, event)
+        await acknowledge(self, event)
 
-    monkeypatch.setattr(Events, "drop", hiccup)
+    monkeypatch.setattr(Events, "acknowledge", fail)
     ledger = Ledger(tmp_path, plan.digest)
     asyncio.run(serve(plan, ledger, redis_url, Desk.deliver, tmp_path))
     assert len(refused) == CHUNKS / 3
@@ -90,25 +91,27 @@ def test_an_event_that_cannot_be_settled_now_comes_again(
     assert {chunk: len(each) for chunk, each in attempts.items()} == dict.fromkeys(range(CHUNKS), 1)
 
 
-def test_the_events_of_a_chunk_are_settled_in_their_order(
+def test_the_events_of_a_chunk_are_handled_in_their_order(
     plan: Plan, tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Counts that take long to fetch, then a failure: the chunk is counted, and did not fail."""
+    """Counts that are fetched after a failure was told: the chunk is counted, and did not fail."""
     fetch = Payloads.fetch
+    told = [asyncio.Event() for _ in range(CHUNKS)]
 
     async def slow(self: Payloads, key: str, largest: int) -> bytes | None:
-        await asyncio.sleep(0.05)
+        await told[int(key.split(":")[3])].wait()
         return await fetch(self, key, largest)
 
     async def deliver(desk: Desk, chunk: int) -> None:
         attempt = await desk.attempt(chunk)
         await desk.deliver(chunk)
         await desk.announce(chunk, "failed", Failed("SourceError", "late"), attempt)
+        told[chunk].set()
 
     monkeypatch.setattr(Payloads, "fetch", slow)
     ledger = Ledger(tmp_path, plan.digest)
     aggregator = asyncio.run(serve(plan, ledger, redis_url, deliver, tmp_path))
-    assert aggregator.chunks.failed == {}
+    assert aggregator.states.failed == {}
     assert ledger.folded().items() == expected()
     attempts = read_attempts(tmp_path).values()
     assert not any(attempt.final for each in attempts for attempt in each)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def test_the_figures_are_right(run: Path, corpus: Path) -> None:
     tokenizer = Tokenizer.load(run)
-    files = find_files([corpus], print)
+    files = find_files([corpus])
     sources = sample(files, tokenizer.special_tokens, 10**9)  # all of it, in long pieces
     measured = measure(encoder_of(tokenizer, "ours"), sources)
     texts = [text for source in sources for text in source.texts]
@@ -44,7 +44,7 @@ def test_the_figures_are_right(run: Path, corpus: Path) -> None:
 def test_the_curve_is_that_of_smaller_tokenizers(corpus: Path, run: Path, tmp_path: Path) -> None:
     small = train(corpus, vocab_size=1025, out=tmp_path / "small", workers=0).tokenizer
     large = Tokenizer.load(run)
-    sources = sample(find_files([corpus], print), ["<|endoftext|>"], 300_000)
+    sources = sample(find_files([corpus]), ["<|endoftext|>"], 300_000)
     assert dict(curve(large, sources))[1024] == pytest.approx(dict(curve(small, sources))[1024])
 
 
@@ -52,7 +52,7 @@ def test_a_sample_is_bounded_even_and_cut_at_spaces(tmp_path: Path) -> None:
     words = " ".join(f"w{i:06}" for i in range(200_000))
     path = tmp_path / "words.txt"
     path.write_text(words)
-    (source,) = sample(find_files([path], print), (), 300_000)
+    (source,) = sample(find_files([path]), (), 300_000)
     assert 0.9 * 4 * 65536 < source.sampled <= 4 * 65536
     seen = [word for text in source.texts for word in text.split()]
     assert all(re.fullmatch(r"w\d{6}", word) for word in seen)
@@ -63,7 +63,7 @@ def test_a_sample_is_bounded_even_and_cut_at_spaces(tmp_path: Path) -> None:
 def test_text_without_spaces_is_cut_between_characters(tmp_path: Path) -> None:
     path = tmp_path / "han.txt"
     path.write_text("漢字" * 100_000)
-    (source,) = sample(find_files([path], print), (), 200_000)
+    (source,) = sample(find_files([path]), (), 200_000)
     assert source.sampled > 190_000
     assert set("".join(source.texts)) == {"漢", "字"}
 

@@ -34,11 +34,11 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Task:
 
 @pytest.fixture(scope="module")
 def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A text that is counted at once and merged for seconds."""
+    """A text that is counted at once and merged, into a million tokens, for seconds."""
     drawn = random.Random(5)
     path = tmp_path_factory.mktemp("words") / "words.txt"
     letters = "abcdefghijklmnopqrstuvwxyz"
-    path.write_text(" ".join("".join(drawn.choices(letters, k=14)) for _ in range(200_000)))
+    path.write_text(" ".join("".join(drawn.choices(letters, k=14)) for _ in range(600_000)))
     return path
 
 
@@ -77,7 +77,7 @@ def test_cancelling_keeps_what_is_counted(slow: Task, tmp_path: Path, workers: i
 
 @pytest.mark.serial
 def test_cancelling_twice_ends_at_once(tmp_path: Path) -> None:
-    long = slow_chunks(tmp_path / "long", 1, 1000, long=[45_000, 45_000])
+    long = slow_chunks(tmp_path / "long", 1, 0.01, long=[2, 2])
     out = tmp_path / "run"
     begun = time.monotonic()
     _cancelled(long.path, out, (out / COUNTS).exists, workers=2, twice=True, **_options())
@@ -100,9 +100,9 @@ def test_cancelling_while_it_merges(words: Path, tmp_path: Path, workers: int) -
             status: dict[str, Any] = orjson.loads((out / "status.json").read_bytes())
         except OSError:
             return False
-        return bool(status["stage"] == "merge" and status["merges_made"])
+        return bool(status["stage"] == "merge")
 
-    notes = _cancelled(words, out, merging, workers=workers, vocab_size=200_000, pattern="gpt2")
+    notes = _cancelled(words, out, merging, workers=workers, vocab_size=1_000_000, pattern="gpt2")
     assert f"bpefleet resume {out}" in notes
     assert not (out / MANIFEST).exists()
     assert (out / COUNTS).exists()
@@ -110,7 +110,7 @@ def test_cancelling_while_it_merges(words: Path, tmp_path: Path, workers: int) -
 
 def test_a_time_limit_is_one_on_the_run(slow: Task, tmp_path: Path) -> None:
     async def within() -> None:
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(1):
             await train_async(slow.path, out=tmp_path / "run", workers=1, **_options())
 
     with pytest.raises(TimeoutError):
@@ -130,7 +130,8 @@ def _cancelled(
     async def within() -> list[str]:
         task = asyncio.create_task(train_async(path, out=out, **options))
         await asyncio.sleep(0)  # it begins
-        await asyncio.to_thread(eventually, when, 40)
+        await asyncio.to_thread(eventually, lambda: task.done() or when(), 40)
+        assert not task.done(), "it was over before"
         task.cancel()
         if twice:
             await asyncio.sleep(0)

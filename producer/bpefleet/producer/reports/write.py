@@ -69,7 +69,7 @@ def write_report(
     directory = RunDirectory.open(path)
     manifest = read_manifest(directory)
     tokenizer = Tokenizer.load(path)
-    files = find_files(held_out, warn) if held_out else directory.plan.files
+    files = find_files(held_out) if held_out else directory.plan.files
     sources = sample(files, tokenizer.special_tokens, sample_bytes or SAMPLE)
     compared, failed = _compare(compare, sources, warn)
     times = read_times(directory)

@@ -45,7 +45,7 @@ class Pool:
     def stop(self) -> None:
         """Stop it in peace."""
         self.process.terminate()
-        assert self.process.wait(20) == 0
+        assert self.process.wait(60) == 0
 
 
 @contextmanager
@@ -65,17 +65,17 @@ def test_a_pool_says_what_it_serves_what_it_does_and_what_it_did(
     text.write_bytes(b"low lower lowest " * 1000)
     bad.write_bytes(b"\xff")
     with _pool(redis_url, tmp_path / "log", "-n", "2", "--corpus-root", str(tmp_path)) as pool:
-        eventually(lambda: "serving: 2 workers" in pool.said, 20)
+        eventually(lambda: "serving: 2 workers" in pool.said)
         assert redis_url in pool.said
         assert f"sources below {tmp_path}" in pool.said
         assert "busy" not in pool.said
         put(connection, make_spec(whole(text)), 1)
         next_event(connection)
-        eventually(lambda: f"busy with run {RUN}" in pool.said, 20)
+        eventually(lambda: f"busy with run {RUN}" in pool.said)
         put(connection, make_spec(whole(bad)), 2)
-        eventually(lambda: "idle, after 1 chunk counted, 17.0 kB, 1 failed" in pool.said, 30)
+        eventually(lambda: "idle, after 1 chunk counted, 17.0 kB, 1 failed" in pool.said)
         pool.stop()
-        assert re.search(r"ended after 0:00:\d\d: 1 chunk counted, 17.0 kB, 1 failed", pool.said)
+        assert re.search(r"ended after 0:\d\d:\d\d: 1 chunk counted, 17.0 kB, 1 failed", pool.said)
         assert not any(line.startswith("{") for line in pool.said.splitlines())
 
 
@@ -94,7 +94,7 @@ def test_a_quiet_pool_says_nothing_and_one_of_records_says_it_in_records(
         assert told == []
         return
     assert told[0]["message"].startswith("serving: 1 worker for")
-    assert told[-1]["message"].startswith("ended after 0:00:0")
+    assert told[-1]["message"].startswith("ended after 0:0")
     assert {record["level"] for record in told} == {"notice"}
 
 
@@ -105,13 +105,13 @@ def test_a_worker_that_dies_leaves_its_desk_to_the_next(
     text.write_bytes(b"low lower lowest " * 1000)
     stuck.write_text(STUCK)
     with _pool(redis_url, tmp_path / "log", "-n", "1") as pool:
-        (worker,) = eventually(lambda: children(pool.process.pid), 20)
+        (worker,) = eventually(lambda: children(pool.process.pid))
         put(connection, stuck_spec(stuck), 1)
-        eventually(lambda: children(worker), 20)
+        eventually(lambda: children(worker))
         os.kill(worker, signal.SIGKILL)
         put(connection, make_spec(whole(text)), 2)
         next_event(connection)
-        eventually(lambda: "idle, after 1 chunk counted" in pool.said, 30)
+        eventually(lambda: "idle, after 1 chunk counted" in pool.said)
         pool.stop()
 
 
