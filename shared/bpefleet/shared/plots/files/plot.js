@@ -56,6 +56,7 @@ function options(node, chart) {
       axis(x, {
         size: 26,
         gap: 4,
+        space: named ? 50 : 72, // pixels that a text and some room beside it take
         grid: { show: false },
         ...(x.scale === "log" && { splits: () => spread(data[0]) }),
         incrs: x.scale === "time" ? TIMES : steps(named),
