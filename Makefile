@@ -9,6 +9,7 @@ OUT := out/stdlib
 TREE := out/tree
 PARTS := $(addsuffix /bpefleet,producer worker shared dashboard kernel/python)
 CORE := kernel/core/Cargo.toml
+PAGE_TESTS := $(wildcard tests/dashboard/js/*.test.js)
 FUZZ_TARGETS := scan payload merge
 FUZZ_SECONDS ?= 180
 SOAK_MINUTES ?= 5
@@ -40,8 +41,10 @@ train: install ## Train a tokenizer on the sources of Python's standard library,
 # The core is tested optimised, with debug assertions and overflow checks.
 # Files of Python tests go side by side. Then, with nothing beside them, the tests that hold times
 # against a limit or fill the machine: of the files that have any, as all take long to import.
-test: install ## Run all tests: Rust, then Python
+test: install ## Run all tests: Rust, JavaScript, then Python
 	cargo test --quiet --manifest-path $(CORE)
+	@if command -v node >/dev/null; then node --test $(PAGE_TESTS); \
+		else echo 'skipped, as node is not installed: $(PAGE_TESTS)'; fi
 	failed=0; \
 	$(BIN)/pytest $(BESIDE) -m 'not slow and not serial' || failed=1; \
 	$(BIN)/pytest -m 'not slow and serial' $$($(MARKED) mark.serial) || failed=1; \
@@ -71,6 +74,8 @@ lint: install ## Check style, types, imports and the kernel's stub
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	@if test -x $(BIN)/biome; then $(BIN)/biome lint --error-on-warnings; \
+		else echo 'skipped, as biome has no binary for this machine: biome lint'; fi
 	rm -rf $(TREE) && mkdir -p $(TREE) && cp -r $(PARTS) $(TREE)
 	PYTHONPATH=$(TREE) $(BIN)/lint-imports --no-cache
 	$(BIN)/stubtest bpefleet.kernel._kernel
