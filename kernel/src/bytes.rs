@@ -1,6 +1,8 @@
-//! Bytes that stay as they are while the GIL is released.
+//! Arguments: bytes that stay as they are while the GIL is released, and tokens.
 
+use bpefleet_core::specials::SpecialsError;
 use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -50,4 +52,18 @@ impl Token {
             Self::Bytes(bytes) => bytes,
         }
     }
+}
+
+/// Special tokens as text.
+pub(crate) fn texts(tokens: &[Token]) -> PyResult<Vec<&str>> {
+    tokens
+        .iter()
+        .map(|token| std::str::from_utf8(token.as_bytes()))
+        .collect::<Result<_, _>>()
+        .map_err(|_| PyValueError::new_err("a special token is not UTF-8"))
+}
+
+/// The exception for special tokens that cannot be searched for.
+pub(crate) fn unsearchable(error: &SpecialsError) -> PyErr {
+    PyValueError::new_err(error.to_string())
 }

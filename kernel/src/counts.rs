@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
-use crate::bytes::{Bytes, Token};
+use crate::bytes::{texts, unsearchable, Bytes, Token};
 use crate::errors::{from_count, from_overflow, from_payload, guarded};
 use crate::ticker::Ticker;
 
@@ -40,7 +40,7 @@ impl Counts {
         self.table.pretokens()
     }
 
-    /// Bytes of memory held.
+    /// Bytes of memory held by the table.
     #[getter]
     fn memory(&self) -> usize {
         self.table.memory_bytes()
@@ -54,8 +54,8 @@ impl Counts {
     ///     data: The text as UTF-8. `bytes` are read in place; any other buffer is copied first,
     ///         since it could change meanwhile.
     ///     pattern: A name in `PATTERNS`.
-    ///     special_tokens: Never counted; each ends a piece of text that is scanned alone. The
-    ///         leftmost wins, and the longest of those that start at one place.
+    ///     special_tokens: `str`, or their UTF-8. Never counted; each ends a piece of text that is
+    ///         scanned alone. The leftmost wins, and the longest of those that start at one place.
     ///     errors: `strict`, or `replace` to count U+FFFD for each ill-formed sequence, as
     ///         `bytes.decode` does.
     ///     progress: Called about ten times a second with the number of bytes done. What it
@@ -65,7 +65,7 @@ impl Counts {
     ///     How many ill-formed sequences were replaced.
     ///
     /// Raises:
-    ///     InvalidUtf8: In strict mode.
+    ///     InvalidUtf8: The data is not UTF-8, in strict mode.
     ///     CountOverflow: The counts would not fit.
     ///     ValueError: No such pattern or error mode; an empty special token, or one that is not
     ///         UTF-8.
@@ -86,7 +86,8 @@ impl Counts {
             "replace" => Errors::Replace,
             _ => return Err(PyValueError::new_err(format!("no error mode {errors:?}"))),
         };
-        let specials = specials(&special_tokens)?;
+        let specials =
+            Specials::new(&texts(&special_tokens)?).map_err(|error| unsearchable(&error))?;
         let data = data.as_ref();
         let table = &mut self.table;
         let mut ticker = Ticker::new(progress);
@@ -99,7 +100,11 @@ impl Counts {
         })
     }
 
-    /// Add occurrences of one pre-token. An empty pre-token is none and adds nothing.
+    /// Add occurrences of one pre-token.
+    ///
+    /// Args:
+    ///     pretoken: Its UTF-8. An empty one is none and adds nothing.
+    ///     count: How many, less than 2**64.
     ///
     /// Raises:
     ///     CountOverflow: The counts would not fit.
@@ -109,9 +114,12 @@ impl Counts {
         guarded(|| self.table.add(pretoken, count).map_err(from_overflow))
     }
 
-    /// Add occurrences of many pre-tokens: a mapping, or pairs of pre-token and count.
+    /// Add occurrences of many pre-tokens.
     ///
-    /// A `str` is its UTF-8. After an exception, those before it have been added.
+    /// After an exception, those before it have been added.
+    ///
+    /// Args:
+    ///     counts: A mapping, or pairs of pre-token and count. A `str` is its UTF-8.
     ///
     /// Raises:
     ///     CountOverflow: The counts would not fit.
@@ -141,18 +149,28 @@ impl Counts {
     }
 
     /// How often a pre-token occurred; 0 when it did not.
+    ///
+    /// Args:
+    ///     pretoken: Its UTF-8.
     fn get(&self, pretoken: &[u8]) -> u64 {
         self.table.get(pretoken)
     }
 
     /// All pre-tokens with their counts, sorted by bytes.
+    ///
+    /// Returns:
+    ///     A list of as many pairs as there are different pre-tokens.
     fn items<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         sorted_items(py, || self.table.iter())
     }
 
-    /// The counts as a payload, bound to a digest of 32 bytes.
+    /// The counts as a payload: sorted, with a checksum, bound to a digest.
     ///
-    /// Equal counts give equal bytes, however they came about.
+    /// Equal counts give equal bytes, however they came about. The GIL is released meanwhile.
+    ///
+    /// Args:
+    ///     digest: Of what the counts depend on beside the text, 32 bytes. Only payloads of one
+    ///         digest can be folded.
     ///
     /// Raises:
     ///     ValueError: The digest has another length.
@@ -163,15 +181,19 @@ impl Counts {
         Ok(PyBytes::new(py, &payload))
     }
 
-    /// Check a payload to its end: what passes can be folded.
+    /// Check a payload to its end: what passes can be folded. The GIL is released meanwhile.
     ///
     /// Args:
     ///     payload: What `encode` gave; any buffer.
     ///     digest: The digest it must be bound to, 32 bytes.
-    ///     max_bytes: A larger payload is refused. No limit, like the following, where it is None.
+    ///     max_bytes: A payload of more bytes is refused. No limit, like the following, where it is
+    ///         None.
     ///     max_entries: One with more different pre-tokens is refused.
     ///     max_text: One that counts more bytes of text is refused: those of all its pre-tokens,
     ///         each as often as it occurs.
+    ///
+    /// Returns:
+    ///     What the payload says of itself.
     ///
     /// Raises:
     ///     PayloadError: It is damaged, too large, or of another version or digest.
@@ -241,8 +263,10 @@ impl PayloadInfo {
         self.0.raw_size
     }
 
-    /// The least hashes (64 bits) of its pre-tokens, ascending, `SAMPLE` at most: from those of
-    /// several payloads one can tell about how many different pre-tokens they hold together.
+    /// The least hashes (64 bits) of its pre-tokens, ascending, `SAMPLE` at most.
+    ///
+    /// From those of several payloads one can tell about how many different pre-tokens they hold
+    /// together.
     #[getter]
     fn least_hashes(&self) -> Vec<u64> {
         self.0.least_hashes.clone()
@@ -279,13 +303,4 @@ pub(crate) fn digest_of(bytes: &[u8]) -> PyResult<Digest> {
             bytes.len()
         ))
     })
-}
-
-fn specials(tokens: &[Token]) -> PyResult<Specials> {
-    let texts: Result<Vec<_>, _> = tokens
-        .iter()
-        .map(|token| std::str::from_utf8(token.as_bytes()))
-        .collect();
-    let texts = texts.map_err(|_| PyValueError::new_err("a special token is not UTF-8"))?;
-    Specials::new(&texts).map_err(|error| PyValueError::new_err(error.to_string()))
 }

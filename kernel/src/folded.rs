@@ -57,6 +57,9 @@ impl FoldedCounts {
     }
 
     /// All pre-tokens with their counts, sorted by bytes.
+    ///
+    /// Returns:
+    ///     A list of as many pairs as there are different pre-tokens.
     fn items<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         sorted_items(py, || self.folded.iter())
     }

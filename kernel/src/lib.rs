@@ -16,6 +16,7 @@
 
 mod bytes;
 mod counts;
+mod cutter;
 mod errors;
 mod folded;
 mod merge;
@@ -26,12 +27,14 @@ use pyo3::prelude::*;
 /// Scan, count, fold and merge: the compiled half of bpefleet. Import `bpefleet.kernel` instead.
 #[pymodule]
 mod _kernel {
-    use bpefleet_core::{merge::TieBreak, payload, scan};
+    use bpefleet_core::{cuts::CutRule, merge::TieBreak, payload, scan};
     use pyo3::prelude::*;
     use pyo3::types::{PyDict, PyTuple};
 
     #[pymodule_export]
     use crate::counts::{Counts, PayloadInfo};
+    #[pymodule_export]
+    use crate::cutter::Cutter;
     #[pymodule_export]
     use crate::errors::{
         CountOverflow, InvalidUtf8, KernelError, KernelPanic, MergeTooLarge, PayloadError,
@@ -53,6 +56,7 @@ mod _kernel {
             "TIE_BREAKS",
             PyTuple::new(py, TieBreak::ALL.map(TieBreak::name))?,
         )?;
+        module.add("CUT_RULES", PyTuple::new(py, CutRule::NAMES)?)?;
         module.add("UNICODE_VERSION", scan::UNICODE_VERSION)?;
         module.add("FORMAT_VERSION", payload::FORMAT_VERSION)?;
         module.add("SAMPLE", payload::SAMPLE)?;

@@ -54,7 +54,7 @@ impl Source<'_> {
 ///
 /// Args:
 ///     counts: The pre-tokens: `Counts` or `FoldedCounts`.
-///     merges: How many to make at most.
+///     merges: How many to make at most, 0 or more.
 ///     tie_break: Which of several most frequent pairs wins, a name in `TIE_BREAKS`.
 ///     min_frequency: Pairs that occur less often are not merged.
 ///     max_token_length: Longer tokens are not made; in bytes.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 from typing import TYPE_CHECKING
 
@@ -81,6 +82,26 @@ def test_a_redis_without_workers_is_said_and_then_served(
         workers.terminate()
         workers.communicate(timeout=60)
     assert artifacts(out) == expected
+
+
+def test_how_to_start_a_worker_is_said_with_the_key(
+    corpus: Path, tmp_path: Path, redis_url: str
+) -> None:
+    key = tmp_path / "the key"
+    assert bpefleet("keygen", key).returncode == 0
+    options = ("--redis", redis_url, "--key-file", key)
+    run = start("train", corpus, "--vocab-size", "1000", "-o", tmp_path / "run", *options)
+    assert run.stderr is not None
+    said = next(line for line in iter(run.stderr.readline, "") if "no worker" in line)
+    command = shlex.split(said.partition("start one with: ")[2])
+    assert command == ["bpefleet", "worker", *map(str, options)]
+    workers = start(*command[1:], "-n", "1")
+    try:
+        _, stderr = run.communicate(timeout=60)
+        assert run.returncode == 0, stderr
+    finally:
+        workers.terminate()
+        workers.communicate(timeout=30)
 
 
 def test_a_run_stopped_without_server_keeps_what_it_counted(tmp_path: Path) -> None:

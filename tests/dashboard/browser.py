@@ -29,6 +29,20 @@ MARKS = [
 ]
 """For each module of tests that opens pages."""
 
+TEXTS = """
+window.texts = [];
+const draw = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+  const box = this.measureText(text), at = this.getTransform(), { width, height } = this.canvas;
+  const corners = [[-box.actualBoundingBoxLeft, -box.actualBoundingBoxAscent],
+                   [box.actualBoundingBoxRight, box.actualBoundingBoxDescent]]
+    .map(([right, down]) => at.transformPoint({ x: x + right, y: y + down }));
+  const inside = ({ x, y }) => x >= -1 && y >= -1 && x <= width + 1 && y <= height + 1;
+  window.texts.push({ text, inside: corners.every(inside) });
+  return draw.call(this, text, x, y);
+};"""
+"""Keeps the texts that are drawn, and whether all of each is within its picture."""
+
 
 def open_browser(playwright: Playwright) -> Browser:
     """Start it. Without its sandbox: containers run tests as root."""
@@ -74,4 +88,4 @@ def opened(browser: Browser, board: Dashboard, **options: Any) -> Iterator[Watch
     with browser.new_context(**options) as context:
         watched = Watched(context.new_page(), board)
         yield watched
-        assert watched.complaints == []
+        assert watched.complaints == [], watched.complaints

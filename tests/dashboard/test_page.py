@@ -185,8 +185,8 @@ def test_throughput_by_worker_is_there_when_the_page_is_opened_late(
     post(connection, sample_snapshot(), sample_detail())
     with opened(browser, board) as page:
         page.open("/runs/sample")
-        page.shows("#chart-workers figcaption", "host-1 300 B/s")
-        page.shows("#chart-workers figcaption", "host-2 25 B/s")
+        page.shows("#chart-workers .u-legend", re.compile(r"host-1\s*300 B/s"))
+        page.shows("#chart-workers .u-legend", re.compile(r"host-2\s*25 B/s"))
 
 
 def test_a_traceback_and_a_log_are_text_and_stay_open(

@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 
 from bpefleet.producer.observing.posting import post_report
 from bpefleet.shared.errors import ExitCode
+from bpefleet.shared.plots import digest, report_scripts
 from bpefleet.shared.wire.keys import LARGEST_REPORT, STATUS_TTL, report_key, status_key
 from bpefleet.shared.wire.status import Merging, Snapshot
 from tests.command import bpefleet
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, BrowserContext, Dialog
+    from playwright.sync_api import Browser, BrowserContext
     from redis import Redis
 
     from tests.dashboard.serving import Dashboard
@@ -37,15 +38,16 @@ __all__ = ["pytestmark"]
 EVERYWHERE = "0.0.0.0"  # noqa: S104  it is what is to be guarded
 TRAIN = ("--vocab-size", 270, "--workers", 1)
 
-HOSTILE = """<!doctype html><meta charset="utf-8"><title>calm</title>
-<meta http-equiv="refresh" content="0;url=THERE/refresh">
+REFRESH = """<meta http-equiv="refresh" content="0;url=THERE/refresh">"""
+HOSTILE = f"""<!doctype html><meta charset="utf-8"><title>calm</title>
+{REFRESH}
 <script>document.title = "ran"; fetch("THERE/script"); alert(1)</script>
 <script src="THERE/source"></script>
 <img src="THERE/image" onerror="document.title = 'ran'">
 <svg onload="document.title = 'ran'"></svg>
 <iframe src="THERE/frame"></iframe><object data="THERE/object"></object>
 <link rel="stylesheet" href="THERE/link">
-<style>body { background: url(THERE/style) }</style>
+<style>body {{ background: url(THERE/style) }}</style>
 <form action="THERE/form" method="post"><button id="go">go</button></form>
 <a id="script" href="javascript:document.title='ran'">x</a>
 <p id="end">the end</p>"""
@@ -101,11 +103,11 @@ def test_the_link_appears_and_shows_the_report(
         with page.page.context.expect_page() as opening:
             page.page.click("#report a")
         report = opening.value
-        expect(report.locator("h1")).to_have_text("Tokenizer run", timeout=60_000)
-        assert report.locator("svg").count() > 0
-        colour = report.evaluate("getComputedStyle(document.querySelector('h2')).borderTopStyle")
-        assert colour == "solid"  # its style is applied
-    served = httpx.get(f"{board.url}/runs/{run}/report")
+        held = report.frame_locator("iframe")
+        expect(held.locator("h1")).to_have_text("Tokenizer run", timeout=60_000)
+        expect(held.locator("h2").first).to_have_css("border-top-style", "solid")
+        expect(held.locator("#chart-0 .u-over")).to_be_visible()
+    served = httpx.get(f"{board.url}/runs/{run}/report/content")
     assert served.content == (out / "report.html").read_bytes()
     assert 0 < connection.ttl(report_key(run)) <= STATUS_TTL
     assert abs(connection.ttl(report_key(run)) - connection.ttl(status_key(run))) <= 1
@@ -118,7 +120,7 @@ def test_a_run_on_a_shared_redis_leaves_its_report(
     trained = bpefleet("train", texts, "-o", out, *TRAIN, "--redis", redis_url)
     assert trained.returncode == 0, trained.stderr
     assert (out / "report.md").read_text().startswith("# Tokenizer run")
-    served = httpx.get(f"{board.url}/runs/{status(out)['run']}/report")
+    served = httpx.get(f"{board.url}/runs/{status(out)['run']}/report/content")
     assert served.content == (out / "report.html").read_bytes()
     with opened(browser, board) as page:
         page.open(f"/runs/{status(out)['run']}")
@@ -129,64 +131,98 @@ def test_a_forged_report_runs_nothing_and_reaches_nobody(
     browser: Browser, board: Dashboard, connection: Redis, elsewhere: tuple[str, list[str]]
 ) -> None:
     there, asked = elsewhere
-    connection.set(report_key(RUN), HOSTILE.replace("THERE", f"{there}/forged"))
+    calm = HOSTILE.replace(REFRESH, "")  # it would end the rest: see the next test
+    connection.set(report_key(RUN), calm.replace("THERE", f"{there}/forged"))
     with browser.new_context() as context:
         page, dialogs = context.new_page(), _dialogs(context)
         page.goto(f"{board.url}/runs/{RUN}/report")
-        expect(page.locator("#end")).to_be_visible()
-        page.click("#go")
-        page.click("#script")
+        framed = page.frame_locator("iframe")
+        expect(framed.locator("#end")).to_be_visible()
+        framed.locator("#go").click()
+        framed.locator("#script").click()
+        end = framed.locator("#end")
+        assert end.evaluate("() => document.title") == "calm"
+        # Of no origin: neither the token nor anything else of the page is within its reach.
+        assert end.evaluate("() => self.origin") == "null"
 
-        # The same without our headers does all that, or this test would show nothing.
-        bare = context.new_page()
-        text = HOSTILE.replace("THERE", f"{there}/bare")
-        bare.route("**/page", lambda route: route.fulfill(body=text, content_type="text/html"))
-        bare.goto(f"{there}/page")
-        ways = {f"/bare/{way}" for way in ("script", "source", "image", "style", "refresh")}
-
-        def all_came() -> bool:
-            bare.wait_for_timeout(10)  # meanwhile the dialog is dismissed
-            return ways <= set(asked)
-
-        eventually(all_came)
+        _shows_what_it_would_do(context, there, asked)
         assert dialogs == [f"{there}/page"]
         assert [path for path in asked if "forged" in path] == []
-        assert page.title() == "calm"
+        assert end.evaluate("() => document.title") == "calm"
         assert page.url == f"{board.url}/runs/{RUN}/report"
-        # Of no origin: neither the token nor anything else of the page is within its reach.
-        assert page.evaluate("self.origin") == "null"
+
+
+@pytest.mark.parametrize("path", ["report", "report/content"])
+def test_a_forged_report_goes_nowhere(
+    browser: Browser, board: Dashboard, connection: Redis, elsewhere: tuple[str, list[str]],
+    path: str,
+) -> None:  # fmt: skip
+    there, asked = elsewhere
+    connection.set(report_key(RUN), HOSTILE.replace("THERE", f"{there}/forged"))
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(f"{board.url}/runs/{RUN}/{path}")
+        _shows_what_it_would_do(context, there, asked)
+        assert [path for path in asked if "forged" in path] == []
+        assert page.url == f"{board.url}/runs/{RUN}/{path}"
+
+
+def _shows_what_it_would_do(context: BrowserContext, there: str, asked: list[str]) -> None:
+    """Without our headers it does all that, or these tests would show nothing."""
+    bare = context.new_page()
+    text = HOSTILE.replace("THERE", f"{there}/bare")
+    bare.route("**/page", lambda route: route.fulfill(body=text, content_type="text/html"))
+    bare.on("dialog", lambda dialog: dialog.dismiss())
+    bare.goto(f"{there}/page")
+    ways = {f"/bare/{way}" for way in ("script", "source", "image", "style", "refresh")}
+
+    def all_came() -> bool:
+        bare.wait_for_timeout(10)  # meanwhile the dialog is dismissed
+        return ways <= set(asked)
+
+    eventually(all_came)
 
 
 def _dialogs(context: BrowserContext) -> list[str]:
-    """The addresses of pages that will open a dialog; each is dismissed."""
+    """The addresses of pages that will open a dialog."""
     found: list[str] = []
-
-    def dismiss(dialog: Dialog) -> None:
-        found.append(dialog.page.url if dialog.page else "")
-        dialog.dismiss()
-
-    context.on("dialog", dismiss)
+    context.on("dialog", lambda dialog: found.append(dialog.page.url if dialog.page else ""))
     return found
 
 
-def test_the_headers_allow_nothing(board: Dashboard, connection: Redis) -> None:
+def _rules(answer: httpx.Response) -> dict[str, list[str]]:
+    rules = answer.headers["content-security-policy"].split(";")
+    return {rule.split()[0]: rule.split()[1:] for rule in rules}
+
+
+def test_the_headers_allow_nothing_but_our_charts(board: Dashboard, connection: Redis) -> None:
     connection.set(report_key(RUN), HOSTILE)
-    answer = httpx.get(f"{board.url}/runs/{RUN}/report")
-    rules = {rule.split()[0]: rule.split()[1:] for rule in
-             answer.headers["content-security-policy"].split(";")}  # fmt: skip
-    assert rules["sandbox"] == []  # no exception from it
-    assert rules["default-src"] == rules["form-action"] == ["'none'"]
-    assert "script-src" not in rules
-    assert answer.headers["content-type"] == "text/html; charset=utf-8"
-    assert answer.headers["x-content-type-options"] == "nosniff"
-    assert answer.headers["cache-control"] == "no-store"
-    foreign = httpx.get(f"{board.url}/runs/{RUN}/report", headers={"Host": "evil.example"})
+    url = f"{board.url}/runs/{RUN}/report"
+    alone, framed = (
+        httpx.get(f"{url}/content", headers={"Sec-Fetch-Dest": what})
+        for what in ("document", "iframe")
+    )
+    for answer in (alone, framed):
+        rules = _rules(answer)
+        assert rules["default-src"] == rules["form-action"] == ["'none'"]
+        assert answer.headers["content-type"] == "text/html; charset=utf-8"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["cache-control"] == "no-store"
+    assert _rules(alone)["sandbox"] == []  # no exception from it
+    assert "script-src" not in _rules(alone)
+    assert _rules(framed)["sandbox"] == ["allow-scripts"]
+    assert _rules(framed)["script-src"] == [digest(text) for text in report_scripts()]
+    assert _rules(framed)["frame-ancestors"] == ["'self'"]
+    around = _rules(httpx.get(url))
+    assert around["default-src"] == around["frame-ancestors"] == ["'none'"]
+    assert around["frame-src"] == ["'self'"]  # the frame goes nowhere else
+    foreign = httpx.get(url, headers={"Host": "evil.example"})
     assert foreign.status_code == 421
 
 
 def test_what_is_no_report_is_not_served(board: Dashboard, connection: Redis) -> None:
     def asked(run: str = RUN) -> int:
-        return httpx.get(f"{board.url}/runs/{run}/report").status_code
+        return httpx.get(f"{board.url}/runs/{run}/report/content").status_code
 
     assert asked() == 404
     assert asked("a%2A") == 404
@@ -209,8 +245,9 @@ def test_elsewhere_the_link_has_a_ticket_for_the_one_report(
         connection.set(report_key(run), f"<p id=end>{run}</p>")
     with dashboard(redis_url, tmp_path / "log", "--host", EVERYWHERE) as board:
         url = board.url.replace(EVERYWHERE, "127.0.0.1")
-        assert httpx.get(f"{url}/runs/{RUN}/report").status_code == 401
-        assert httpx.get(f"{url}/runs/{RUN}/report", headers=board.bearer).status_code == 200
+        for path in (f"/runs/{RUN}/report", f"/runs/{RUN}/report/content"):
+            assert httpx.get(f"{url}{path}").status_code == 401
+            assert httpx.get(f"{url}{path}", headers=board.bearer).status_code == 200
         with browser.new_context() as context:
             page = context.new_page()
             page.goto(f"{url}/runs/{RUN}?token={board.token}")
@@ -218,11 +255,13 @@ def test_elsewhere_the_link_has_a_ticket_for_the_one_report(
             expect(link).to_be_visible(timeout=60_000)
             with context.expect_page() as opening:
                 link.click()
-            expect(opening.value.locator("#end")).to_have_text(RUN, timeout=60_000)
+            held = opening.value.frame_locator("iframe")
+            expect(held.locator("#end")).to_have_text(RUN, timeout=60_000)
             address = opening.value.url
         assert board.token not in address
         ticket = re.sub(r".*\?ticket=", "", address)
-        for path in ("/runs/other/report", "/events", f"/runs/{RUN}/events"):
+        others = ("/runs/other/report", "/runs/other/report/content")
+        for path in (*others, "/events", f"/runs/{RUN}/events"):
             assert httpx.get(f"{url}{path}?ticket={ticket}").status_code == 401
         assert httpx.get(f"{url}/runs/{RUN}/report?ticket=%C3%A9").status_code == 401
 

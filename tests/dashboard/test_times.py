@@ -14,8 +14,9 @@ from playwright.sync_api import expect
 from bpefleet.producer import train
 from bpefleet.producer.cli.status import find, lines
 from bpefleet.producer.files.lock import locked
-from bpefleet.producer.observing.observer import Watch
+from bpefleet.producer.observing.merging_view import MergingView
 from bpefleet.producer.observing.snapshot import at_rest
+from bpefleet.producer.observing.status_file import StatusFile
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.producer.store.history import Attempt, Journal
@@ -77,9 +78,7 @@ def test_a_run_that_no_process_is_at_is_stopped_though_nothing_is_counted(
         begun = find(str(out), None)  # a session that has shown nothing yet
         assert (begun.stage, begun.ended) == (PLANNED, None)
         assert begun.producer == f"process {os.getpid()} on {os.uname().nodename}"
-        with Progress(show=False) as progress:
-            watch = Watch(RunDirectory.open(out), progress)
-            watch.close()
+        StatusFile(RunDirectory.open(out)).close()
     now = find(str(out), None)
     assert (now.stage, now.producer, now.planned, now.resumed) == (STOPPED, "", 1e9, True)
     shown = "\n".join(lines(now))
@@ -114,12 +113,13 @@ def test_merging_tells_the_time_left(text: Path, tmp_path: Path) -> None:
     out = train(text, vocab_size=265, out=tmp_path / "run", workers=0).directory
     shown: list[Snapshot] = []
     with Progress(show=False) as progress:
-        watch = Watch(RunDirectory.open(out), progress)
-        watch.mirror = shown.append
-        watch._now = sample_snapshot(stage="merge", merges=1000, eta=None)
-        watch._pace.see(0, time.monotonic() - 4)
-        watch.merged(200, {"latest": [], "longest": []})
-        watch.close()
+        status = StatusFile(RunDirectory.open(out))
+        view = MergingView(status, progress)
+        status.mirror = shown.append
+        status.now = sample_snapshot(stage="merge", merges=1000, eta=None)
+        view._pace.see(0, time.monotonic() - 4)
+        view.merged(200, {"latest": [], "longest": []})
+        status.close()
     merging = shown[0]
     assert merging.merging is not None
     assert merging.merging.rate == pytest.approx(50, rel=0.2)

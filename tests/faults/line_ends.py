@@ -76,20 +76,20 @@ def lines_spec(plan: Plan, chunk: int, _errors: str) -> LinesSpec:
     return LinesSpec(plan.spec(chunk).segments)
 
 
-class SettleLineEnds:
-    """One small file a chunk: that it is there means settled."""
+class StoreLineEnds:
+    """One small file a chunk: that it is there means stored."""
 
     def __init__(self, session: Session, _signer: Signer) -> None:
         self.folder = session.directory.path / FOLDER
         self.folder.mkdir(exist_ok=True)
-        self.settled = {int(path.stem) for path in self.folder.glob("*.json")}
+        self.stored = {int(path.stem) for path in self.folder.glob("*.json")}
 
     def largest(self, _chunk: int, _result: LineEnds) -> int:
         return 0
 
     def add(self, chunk: int, result: LineEnds, _payload: bytes | None) -> Failed | None:
         write_atomically(self.folder / f"{chunk}.json", orjson.dumps(result))
-        self.settled.add(chunk)
+        self.stored.add(chunk)
         return None
 
 

@@ -40,7 +40,7 @@ from tests.faults.line_ends import (
     FOLDER,
     LineEnds,
     LinesSpec,
-    SettleLineEnds,
+    StoreLineEnds,
     lines_spec,
     tell_line_ends,
 )
@@ -62,7 +62,7 @@ LINES: Final = Kind(
 
 def register() -> None:
     KINDS[LINES.name] = LINES
-    WORK[LINES.name] = Work(lines_spec, SettleLineEnds)
+    WORK[LINES.name] = Work(lines_spec, StoreLineEnds)
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def _opened(folder: Path, resources: Resources) -> Iterator[tuple[Session, Fleet
     fleet = Fleet(resources, files, directory.path)
     fleet.url = resources.redis or ""
     progress = Progress(show=False)
-    with session(directory, resources, progress, Stop(directory.path, print)) as opened:
+    with session(directory, resources, progress, Stop(directory.path)) as opened:
         yield opened, fleet
 
 

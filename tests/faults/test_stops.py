@@ -230,6 +230,20 @@ def test_cancel_of_a_merge(many: Task, launch: Launcher, out: Path, tmp_path: Pa
     many.check(out)
 
 
+def test_cancel_while_files_are_listed(launch: Launcher, out: Path, tmp_path: Path) -> None:
+    text = tmp_path / "t"
+    text.write_text("text")
+    # Listed to its end, it would fail: the last file is not there.
+    run = launch("train", *[text] * 10_000, tmp_path / "no", "-o", out, "--vocab-size", 300)
+    _stopped_as_soon_as(lambda: holder(out), run)
+    cancelling = launch("cancel", out)
+    eventually((out / CANCEL).exists)
+    run.send(signal.SIGCONT)
+    assert run.wait(60) == 130, run.said
+    cancelling.succeeds()
+    assert not out.exists()
+
+
 def test_a_second_run_of_the_same_name_harms_nobody(
     slow: Task, launch: Launcher, out: Path, tmp_path: Path
 ) -> None:

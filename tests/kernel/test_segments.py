@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
 from bpefleet.kernel import regexes
-from bpefleet.kernel._kernel import Counts
+from bpefleet.kernel._kernel import Counts, Cutter
 from bpefleet.kernel.blocks import SegmentEndError, blocks, read
 from bpefleet.kernel.regexes import Patience, Splitter
 from bpefleet.kernel.segments import count_segments
@@ -195,7 +195,8 @@ def test_blocks_are_the_segment_and_count_the_same(
     whole, apart = Counts(), Counts()
     whole.count(text.encode(), pattern, special)
     at = 0
-    for offset, block in blocks(Range(str(path), 0, end), special, size):
+    cutter = Cutter(pattern, special)
+    for offset, block in blocks(Range(str(path), 0, end), cutter, size):
         assert offset == at
         at += len(block)
         apart.count(block, pattern, special)
@@ -206,7 +207,7 @@ def test_blocks_are_the_segment_and_count_the_same(
 def test_long_text_comes_in_blocks_of_the_size_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_bytes(b"word " * 4000)
-    found = [len(block) for _, block in blocks(Range(str(path), 5, 20_000), [], 8192)]
+    found = [len(block) for _, block in blocks(Range(str(path), 5, 20_000), Cutter("gpt2"), 8192)]
     assert len(found) == 3
     assert max(found) <= 8192
 

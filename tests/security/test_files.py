@@ -12,8 +12,9 @@ import pytest
 from bpefleet.producer.files.atomic import write_atomically
 from bpefleet.producer.files.lock import LOCK, locked
 from bpefleet.producer.fleet.server import EmbeddedServer
-from bpefleet.producer.observing.observer import Watch
+from bpefleet.producer.observing.merging_view import MergingView
 from bpefleet.producer.observing.snapshot import SNAPSHOT
+from bpefleet.producer.observing.status_file import StatusFile
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.store.directory import COUNTS, PLAN, RunDirectory
 from bpefleet.producer.store.history import ATTEMPTS
@@ -160,9 +161,9 @@ def test_a_directory_behind_a_link_or_with_something_in_it_is_refused(
 def test_a_snapshot_follows_no_link(stopped: Path, tmp_path: Path) -> None:
     (stopped / f"{SNAPSHOT}.new").symlink_to(tmp_path / "victim")
     with locked(stopped), Progress(show=False) as progress:
-        watch = Watch(RunDirectory.open(stopped), progress)
-        watch.merged(1, {"latest": [], "longest": []})
+        status = StatusFile(RunDirectory.open(stopped))
+        MergingView(status, progress).merged(1, {"latest": [], "longest": []})
         assert (stopped / SNAPSHOT).is_file()
-        watch.close()
+        status.close()
     assert not (tmp_path / "victim").exists()
     assert (stopped / PLAN).exists()

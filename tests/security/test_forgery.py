@@ -15,9 +15,9 @@ import orjson
 import pytest
 
 from bpefleet.kernel import Counts
-from bpefleet.producer.queueing.repeated_warnings import FEW
 from bpefleet.producer.store.history import read_attempts
 from bpefleet.producer.store.ledger_format import read_index
+from bpefleet.shared.process.repeated_warnings import FEW
 from bpefleet.shared.queue.jobs import FleetJob, build_job, fleet_queue
 from bpefleet.shared.queue.serializer import JsonSerializer
 from bpefleet.shared.redis.connect import connect

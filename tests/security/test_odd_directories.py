@@ -214,7 +214,7 @@ def test_an_odd_request_is_left_aside(tmp_path: Path, redis_url: str, plant: str
 
 def test_a_stop_between_two_chunks_of_a_plan(tmp_path: Path) -> None:
     (tmp_path / LOCK).write_bytes(b"held")
-    stop = Stop(tmp_path, print)
+    stop = Stop(tmp_path)
     chunks = stop.checked(range(3))
     assert next(chunks) == 0
     ask_cancel(tmp_path, b"by another")

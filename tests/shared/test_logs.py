@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bpefleet.producer.progress.handler import show_on_stderr
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.progress.step import Step
 from bpefleet.producer.store.history import read_attempts
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from redis import Redis
 
+logger = logging.getLogger("bpefleet.tests")
 HOSTILE = "x\x1b[2Jy\nz"
 
 
@@ -59,7 +61,7 @@ def record(message: str, **about: object) -> logging.LogRecord:
 def test_a_line_holds_what_is_known() -> None:
     form = logs.JsonFormatter()
     form.always = {"worker": "w1"}
-    line = form.format(record(HOSTILE, run="r", chunk=3, attempt=2, other="no"))
+    line = form.format(record(HOSTILE, run="r", chunk=3, attempt=2))
     assert "\x1b" not in line
     assert "\n" not in line
     assert json.loads(line) == {
@@ -67,6 +69,8 @@ def test_a_line_holds_what_is_known() -> None:
         "message": HOSTILE, "worker": "w1", "run": "r", "chunk": 3, "attempt": 2,
     }  # fmt: skip
     assert json.loads(form.format(record("m", worker="w2")))["worker"] == "w2"
+    other = form.format(record("m", name="other", color_message="no"))
+    assert json.loads(other).keys() == {"time", "level", "logger", "message", "worker"}
 
 
 def test_an_exception_goes_with_its_line() -> None:
@@ -85,14 +89,15 @@ def test_text_for_people_cannot_act_in_a_terminal() -> None:
 def test_warnings_of_a_run_say_what_they_are_about(
     root: logging.Logger, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    with Progress(show=True):
+        logger.warning(HOSTILE, extra={"chunk": 3})
+    assert "\x1b" not in (err := capsys.readouterr().err)
+    assert err.startswith("warning: x")
+    root.handlers[:] = []
+    show_on_stderr(logs.NOTICE, "json")
     with Progress(show=True) as progress:
-        progress.warn(HOSTILE, chunk=3)
-        assert "\x1b" not in (err := capsys.readouterr().err)
-        assert err.startswith("warning: x")
-        root.handlers[:] = []
-        logs.configure(logging.WARNING, "json")
         progress.show(Step("count", 0, 10))
-        progress.warn(HOSTILE, chunk=3)
+        logger.warning(HOSTILE, extra={"chunk": 3})
     (line,) = capsys.readouterr().err.splitlines()  # and no bar
     assert (json.loads(line)["message"], json.loads(line)["chunk"]) == (HOSTILE, 3)
 
@@ -147,5 +152,5 @@ def test_a_retry_is_told_of_with_its_attempt(
     run.terminate()
     _, stderr = run.communicate(timeout=60)
     (told,) = (line for line in records(stderr) if "it is counted again" in line["message"])
-    about = {field: told[field] for field in logs.FIELDS if field in told}
-    assert about == {"run": name, "chunk": chunk, "attempt": 1, "worker": "w1"}
+    about = {"run": name, "chunk": chunk, "attempt": 1, "worker": "w1"}
+    assert told == told | about

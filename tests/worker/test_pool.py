@@ -21,7 +21,7 @@ import logging, os, signal, sys
 from bpefleet.shared.trust.signing import Signer
 from bpefleet.worker.pool import WorkerPool
 from bpefleet.worker.tally import Tally
-from bpefleet.worker.told import Told
+from bpefleet.worker.activity_log import ActivityLog
 
 class Stops(logging.Handler):
     def emit(self, record):
@@ -29,7 +29,7 @@ class Stops(logging.Handler):
             os.kill(os.getpid(), signal.SIGTERM)
 
 logging.getLogger("bpefleet.worker").addHandler(Stops())
-sys.exit(WorkerPool(sys.argv[1], 1, signer=Signer(), told=Told(Tally(1), "")).run())
+sys.exit(WorkerPool(sys.argv[1], 1, signer=Signer(), activity=ActivityLog(Tally(1), "")).run())
 """
 """A pool that gets SIGTERM when it has decided to start another worker and has not yet."""
 
@@ -38,7 +38,7 @@ import os, signal, sys
 from bpefleet.shared.trust.signing import Signer
 from bpefleet.worker.pool import WorkerPool
 from bpefleet.worker.tally import Tally
-from bpefleet.worker.told import Told
+from bpefleet.worker.activity_log import ActivityLog
 
 def stopping(wait):
     def and_stop(*arguments):
@@ -51,7 +51,7 @@ def stopping(wait):
 
 stopped = []
 os.wait, os.waitpid = stopping(os.wait), stopping(os.waitpid)
-sys.exit(WorkerPool(sys.argv[1], 2, signer=Signer(), told=Told(Tally(2), "")).run())
+sys.exit(WorkerPool(sys.argv[1], 2, signer=Signer(), activity=ActivityLog(Tally(2), "")).run())
 """
 """A pool that gets SIGTERM when the kernel knows a dead worker no more, and the pool still does."""
 

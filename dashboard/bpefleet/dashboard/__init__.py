@@ -1,4 +1,4 @@
-"""The dashboard: shows every run of a Redis as a page and as metrics, and takes requests to runs.
+"""The dashboard: shows the runs of a Redis as pages and metrics, and passes requests to them.
 
 It reads the snapshots that producers prepare, never payloads or results.
 """

@@ -1,9 +1,9 @@
-"""Who may read and who may act: the token, and the hosts and origins that are ours.
+"""Who may read and who may act: by the token, and by a request's host and origin.
 
-A page of another site can send requests to a loopback address, and by a name that it rebinds to
-one it could read the answers. So a request must name its host by an address or by a name that was
-allowed, must come from no other origin, and to change anything must carry the token. Once the page
-can be reached from other machines, reading takes the token too.
+A page of another site can send requests to a loopback address, and with DNS rebinding it could read
+the answers. So a request must name its host by an address or by an allowed name, must not come from
+another origin, and needs the token to change anything. If other machines can reach the page,
+reading needs the token as well.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Access:
     Attributes:
         token: Lets its bearer act.
         bind: The address that is listened on.
-        names: Host names that are ours, beside `localhost`.
+        names: The allowed host names, beside `localhost`.
     """
 
     token: str = field(repr=False)
@@ -35,9 +35,9 @@ class Access:
     names: frozenset[str] = frozenset()
 
     def ticket(self, run: str) -> str:
-        """What lets its bearer read the report of a run, and nothing else; empty if anyone may.
+        """A ticket that allows reading the report of a run, and nothing else; empty if anyone may.
 
-        A link sends no header, and the token itself is to stay out of addresses.
+        A link cannot send a header, and the token itself must not be in addresses.
         """
         if self.is_private:
             return ""
@@ -66,7 +66,7 @@ class Access:
         return self.is_private or self.may_act(headers)
 
     def knows_host(self, host: str) -> bool:
-        """Whether the value of a `Host` header is ours; the port is the browser's affair."""
+        """Whether the value of a `Host` header is allowed, whatever its port."""
         name = _hostname(f"//{host}")
         if name == "localhost" or name in self.names:
             return True
@@ -74,7 +74,7 @@ class Access:
 
     @staticmethod
     def knows_origin(origin: str, host: str) -> bool:
-        """Whether the value of an `Origin` header is the page of that very host."""
+        """Whether the value of an `Origin` header is a page of that host."""
         return origin in (f"http://{host}", f"https://{host}")
 
 

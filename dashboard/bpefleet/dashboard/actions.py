@@ -1,4 +1,4 @@
-"""Asks a run to count failed chunks again, or to stop, and leaves a line about it in the log."""
+"""Asks a run to count failed chunks again, or to stop, and logs each request."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from bpefleet.shared.process.repeated_warnings import RepeatedWarnings
 from bpefleet.shared.process.text import line
 from bpefleet.shared.wire.keys import CONTROL_TTL, control_key
 from bpefleet.shared.wire.messages import Message, MessageError
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
 LARGEST_BODY: Final = 64 << 10
 
 _audit: Final = logging.getLogger("bpefleet.dashboard.audit")
+"""The log of requests. Its name stays, whatever the module is called: people filter by it."""
 
 
 class RefusedError(Exception):
-    """A request that makes no sense now; the text says why."""
+    """A request that cannot be met now; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,8 @@ async def ask(
     """Leave a request to the producer of a run.
 
     Args:
-        redis: Where the producer looks.
-        signer: Has the fleet's key.
+        redis: The Redis that the producer reads requests from.
+        signer: Holds the fleet's key.
         now: The run.
         action: `retry` or `cancel`.
         chunks: For a retry, the failed chunks; empty for all.
@@ -64,7 +66,7 @@ async def ask(
         What was done, in words.
 
     Raises:
-        RefusedError: No process is at the run to hear of it, or none of these chunks failed.
+        RefusedError: No process is working on the run, or none of these chunks failed.
     """
     if not now.producer:
         raise RefusedError(f"no process is at the run: bpefleet resume {now.directory}")
@@ -81,9 +83,24 @@ async def ask(
 
 
 def audit(by: str, what: str, outcome: str) -> None:
-    """Record who asked for what, and what came of it: a short line, whatever the texts hold."""
+    """Log who asked for what, and the outcome: one short line, whatever the texts hold."""
+    _audit.info("%s", _entry(by, what, outcome))
+
+
+class Refusals:
+    """Logs requests without the token, which anybody can send, as often as they like."""
+
+    def __init__(self) -> None:
+        self._warnings = RepeatedWarnings(_audit, "requests without the token were refused")
+
+    def audit(self, by: str, what: str) -> None:
+        """Log one, if it is among the first."""
+        self._warnings.tell(_entry(by, what, "refused, no token"))
+
+
+def _entry(by: str, what: str, outcome: str) -> str:
     said = ((line(text), most) for text, most in ((by, 100), (what, 300), (outcome, 300)))
-    _audit.info("%s", ": ".join(t if len(t) <= most else f"{t[:most]}…" for t, most in said))
+    return ": ".join(t if len(t) <= most else f"{t[:most]}…" for t, most in said)
 
 
 def _check_chunks(now: Snapshot, chunks: tuple[int, ...]) -> None:

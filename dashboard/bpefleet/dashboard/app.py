@@ -1,4 +1,4 @@
-"""The web application: pages, their events, requests to runs, metrics, health."""
+"""The web application: pages and their events, requests to runs, metrics, health."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from starlette.responses import (
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from bpefleet.dashboard.actions import LARGEST_BODY, RefusedError, ask, audit, read_wish
+from bpefleet.dashboard.actions import LARGEST_BODY, Refusals, RefusedError, ask, audit, read_wish
 from bpefleet.dashboard.connections import most_pages
 from bpefleet.dashboard.guard import Guard
 from bpefleet.dashboard.metrics import exposition
 from bpefleet.dashboard.poller import WORKERS, Poller
-from bpefleet.dashboard.report import report
+from bpefleet.dashboard.report import frame, report
 from bpefleet.dashboard.stream import events
+from bpefleet.shared.plots import FILES
 from bpefleet.shared.wire.messages import MessageError
 from bpefleet.shared.wire.request import CANCEL, RETRY
 
@@ -47,7 +48,7 @@ _TOKEN_NEEDED: Final = "this takes the token that `bpefleet dashboard` printed" 
 
 
 class _Page(StreamingResponse):
-    """The events of a page, which is among those that are open from now to its end."""
+    """The events of a page, which counts as open until they end."""
 
     def __init__(self, content: AsyncIterator[bytes], pages: set[object]) -> None:
         super().__init__(content, media_type="text/event-stream")
@@ -62,7 +63,7 @@ class _Page(StreamingResponse):
 
 
 class Dashboard:
-    """What answers requests."""
+    """Answers requests."""
 
     def __init__(
         self, redis: Redis, signer: Signer, access: Access, *, closing: Callable[[], bool]
@@ -70,16 +71,17 @@ class Dashboard:
         """Prepare to answer.
 
         Args:
-            redis: Where the runs are.
+            redis: The Redis with the runs.
             signer: Signs requests to producers.
             access: Who may read and act.
-            closing: Whether the server is about to end.
+            closing: Returns whether the server is about to end.
         """
         self._redis = redis
         self._signer = signer
         self._access = access
         self._closing = closing
         self._poller = Poller(redis)
+        self._refusals = Refusals()
         self._pages: set[object] = set()
         self._most_pages = most_pages()
 
@@ -93,10 +95,12 @@ class Dashboard:
                 Route("/events", self._events),
                 Route("/workers/events", self._worker_events),
                 Route("/runs/{run}/events", self._events),
-                Route("/runs/{run}/report", self._report),
+                Route("/runs/{run}/report", self._frame),
+                Route("/runs/{run}/report/content", self._report),
                 Route("/runs/{run}/{action}", self._act, methods=["POST"]),
                 Route("/metrics", self._metrics),
                 Route("/healthz", self._healthz),
+                Mount("/static/plots", StaticFiles(directory=FILES)),
                 Mount("/static", StaticFiles(directory=_STATIC)),
             ],
             middleware=[Middleware(Guard, access=self._access)],
@@ -133,17 +137,26 @@ class Dashboard:
         content = events(self._poller, what, may_act=may_act, ticket=ticket, closing=self._closing)
         return _Page(content, self._pages)
 
-    async def _report(self, request: Request) -> Response:
-        run, ticket = request.path_params["run"], request.query_params.get("ticket", "")
-        if not self._access.may_read_report(request.headers, run, ticket):
+    async def _frame(self, request: Request) -> Response:
+        if not self._may_read_report(request):
             return PlainTextResponse(_TOKEN_NEEDED, 401)
-        return await report(self._redis, run)
+        return frame(request.path_params["run"], request.url.query)
+
+    async def _report(self, request: Request) -> Response:
+        if not self._may_read_report(request):
+            return PlainTextResponse(_TOKEN_NEEDED, 401)
+        framed = request.headers.get("sec-fetch-dest") == "iframe"
+        return await report(self._redis, request.path_params["run"], framed=framed)
+
+    def _may_read_report(self, request: Request) -> bool:
+        run, ticket = request.path_params["run"], request.query_params.get("ticket", "")
+        return self._access.may_read_report(request.headers, run, ticket)
 
     async def _act(self, request: Request) -> Response:
         run, action = request.path_params["run"], request.path_params["action"]
         by = f"the page at {request.client.host if request.client else 'a socket'}"
         if not self._access.may_act(request.headers):
-            audit(by, f"{action} {run}", "refused, no token")
+            self._refusals.audit(by, f"{action} {run}")
             return PlainTextResponse(_TOKEN_NEEDED, 401)
         if action not in (RETRY, CANCEL):
             return PlainTextResponse("there is no such request", 404)
@@ -188,7 +201,7 @@ async def _body(request: Request) -> bytes:
     """A request's body.
 
     Raises:
-        MessageError: It is too large to be one of ours, or does not come.
+        MessageError: It is too large, or does not arrive in time.
     """
     body = b""
     try:

@@ -1,7 +1,7 @@
-"""Connections to the dashboard: only so many, and none that keeps its request to itself.
+"""Limits connections to the dashboard: their number, and how long they may send no request.
 
-uvicorn waits for ever for the rest of a request, and takes as many connections as come. Whoever can
-reach the port could so use up all that this process may open, and lock everybody else out.
+uvicorn waits for ever for the rest of a request, and accepts any number of connections. Whoever can
+reach the port could use up all the files that this process may open, and lock everybody else out.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ MOST_PAGES: Final = 100
 """Pages that may be open: each is a connection that stays."""
 
 BACKLOG: Final = 32
-"""Connections that are taken at once, before the first of them is looked at."""
+"""Connections that the system accepts before the program looks at the first of them."""
 
 _PATIENCE: Final = 10.0
 """Seconds that a connection may take to send the headers of a request."""
 
 _MOST: Final = 256
 _OTHER_FILES: Final = 48
-"""What this process opens beside connections: itself, Redis, the page's files; half is to spare."""
+"""Files that this process opens beside connections, for Redis and the page; half are spare."""
 
 _FEWEST: Final = 8
 
 
 def most_connections() -> int:
-    """How many may be open, by what the system lets this process open."""
+    """How many connections may be open, by the system's limit of open files."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return _MOST
@@ -41,12 +41,12 @@ def most_connections() -> int:
 
 
 def most_pages() -> int:
-    """How many pages may be open such that there is room for other requests, too."""
+    """How many pages may be open, so that there is room for other requests."""
     return min(MOST_PAGES, most_connections() // 2)
 
 
 class Connection(H11Protocol):
-    """One that is closed if it asks for nothing, and sooner if there are too many."""
+    """A connection that is closed if it sends no request, sooner if there are too many."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -54,7 +54,7 @@ class Connection(H11Protocol):
         self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take it; if it is one too many, another goes, or, if all are at work, this one."""
+        """Accept it. If there are too many, close an idle one or, if there is none, this one."""
         super().connection_made(transport)
         self._await_request()
         if len(self.connections) > self._most:
@@ -63,30 +63,30 @@ class Connection(H11Protocol):
             min(idle, key=Connection.deadline, default=self).drop()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is closed."""
+        """The connection was closed."""
         self._await_nothing()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Part of a request came."""
+        """Part of a request arrived."""
         super().data_received(data)
         if not self.is_idle:
             self._await_nothing()
 
     def on_response_complete(self) -> None:
-        """The answer is sent; another request may follow, or be there already."""
+        """The answer is sent. Another request may follow, or may have arrived already."""
         super().on_response_complete()
         if self.is_idle:
             self._await_request()
 
     @property
     def is_idle(self) -> bool:
-        """Whether it asks for nothing now."""
+        """Whether no request is being answered."""
         cycle: RequestResponseCycle | None = self.cycle  # None before the first request
         return cycle is None or cycle.response_complete
 
     def deadline(self) -> float:
-        """When it is closed if it goes on to ask for nothing, by the loop's clock."""
+        """When it is closed if it stays idle, by the loop's clock."""
         return self._deadline.when() if self._deadline else 0.0
 
     def drop(self) -> None:

@@ -1,16 +1,22 @@
-"""In front of everything: refuses foreign hosts and origins, and tells browsers to be strict."""
+"""Middleware before everything else: refuses other hosts and origins, and sets strict headers."""
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Final
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 
+from bpefleet.shared.process.repeated_warnings import RepeatedWarnings
+from bpefleet.shared.process.text import line
+
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from bpefleet.dashboard.access import Access
+
+logger = logging.getLogger(__name__)
 
 _HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -24,6 +30,8 @@ _HEADERS: Final = {
     "Cache-Control": "no-store",
 }
 _OWN_SITE: Final = ("same-origin", "none")
+_LONGEST_NAME: Final = 100
+"""The most characters of a host or an origin that are logged."""
 
 
 class Guard:
@@ -32,6 +40,7 @@ class Guard:
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
         self._access = access
+        self._refused = RepeatedWarnings(logger, "requests were refused")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -52,9 +61,14 @@ class Guard:
     def _refusal(self, headers: Headers, method: str) -> PlainTextResponse | None:
         host, origin = headers.get("host", ""), headers.get("origin")
         if len(headers.getlist("host")) != 1 or not self._access.knows_host(host):
-            return PlainTextResponse("this host is not served; see --allow-host\n", 421)
+            return self._refuse("this host is not served; see --allow-host", host, 421)
         if origin is not None and not self._access.knows_origin(origin, host):
-            return PlainTextResponse("requests of other origins are refused\n", 403)
-        if method == "POST" and headers.get("sec-fetch-site", "none") not in _OWN_SITE:
-            return PlainTextResponse("requests of other sites are refused\n", 403)
+            return self._refuse("requests of other origins are refused", origin, 403)
+        site = headers.get("sec-fetch-site", "none")
+        if method == "POST" and site not in _OWN_SITE:
+            return self._refuse("requests of other sites are refused", site, 403)
         return None
+
+    def _refuse(self, why: str, name: str, code: int) -> PlainTextResponse:
+        self._refused.tell(f"a request was refused: {why}: {line(name)[:_LONGEST_NAME]!r}")
+        return PlainTextResponse(f"{why}\n", code)

@@ -1,7 +1,7 @@
-"""Tells Prometheus of the runs.
+"""Metrics of the runs for Prometheus.
 
-Names and units follow its conventions: base units, `_total` on what only grows within a session
-of a run. A run that is resumed begins its counters anew, which `rate()` allows for.
+Names and units follow its conventions: base units, and `_total` for what only grows in a session of
+a run. Resuming a run resets its counters, which `rate()` allows for.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 _STAGES: Final = (PLANNED, COUNT, MERGE, DONE, STOPPED)
 _MOST_RUNS: Final = 50
-"""The latest runs that are told of: each is some hundred series."""
+"""The number of runs that have metrics, the latest first: each is some hundred series."""
 
 _MOST_KINDS: Final = 50
-"""Kinds of failures of a run: their names come from workers."""
+"""The most kinds of failures of a run: their names come from workers."""
 
 _GAUGES: Final[dict[str, tuple[str, Callable[[Snapshot], float | None]]]] = {
     "bpefleet_corpus_bytes": ("Bytes of the corpus.", lambda now: now.bytes),
@@ -95,7 +95,7 @@ class RunsCollector(Collector):
         self._queue_jobs = queue_jobs
 
     def collect(self) -> Iterable[Metric]:
-        """All families, those without a run too: rules can rely on the names."""
+        """All families, even those without a run, so that rules can rely on the names."""
         yield GaugeMetricFamily(
             "bpefleet_redis_up", "Whether Redis answers the dashboard.", float(self._redis_answers)
         )

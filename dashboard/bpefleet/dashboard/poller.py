@@ -1,4 +1,4 @@
-"""Looks into Redis about once a second for all pages together, and not at all if there are none."""
+"""Reads Redis about once a second for all pages together, and not at all if there are none."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from redis.exceptions import RedisError, ResponseError
 from bpefleet.dashboard.runs import Runs
 from bpefleet.dashboard.workers import read_workers
 from bpefleet.shared.process.text import line
-from bpefleet.shared.wire.keys import QUEUE
+from bpefleet.shared.wire import rq_keys
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -23,26 +23,27 @@ if TYPE_CHECKING:
 
     from bpefleet.dashboard.view import View
 
+logger = logging.getLogger(__name__)
+
 WORKERS: Final = "/workers"
-"""What is watched for the page of all workers; no run is called that."""
+"""The name that the page of all workers watches; no run can have it."""
 
 EVERY: Final = 1.0
 _GAP: Final = 0.1
-"""Seconds between two looks at least, however many pages are opened."""
+"""The fewest seconds between two looks, however many pages are opened."""
 
 _PATIENCE: Final = 3.0
-"""Seconds for a look: with those between two, a Redis that is away is told of within five."""
-_log: Final = logging.getLogger("bpefleet.dashboard")
+"""Seconds that a look may take: so an outage is shown within five."""
 
 
 class Poller:
     """Keeps the views of all runs.
 
     Attributes:
-        workers: Who serves the queue, when it was last looked for `WORKERS`.
+        workers: The workers, as of the last look for `WORKERS`.
         problem: Why Redis could not be read; empty if it could.
-        queue_jobs: Jobs that no worker has taken, when it was last looked for all details.
-        looks: How often it was looked.
+        queue_jobs: Jobs that no worker has taken, as of the last look for all details.
+        looks: The number of looks so far.
     """
 
     def __init__(self, redis: Redis) -> None:
@@ -69,7 +70,7 @@ class Poller:
         return self._runs.reports
 
     async def follow(self) -> None:
-        """Look whenever someone watches; for a task of its own."""
+        """Look again and again while somebody watches; to be run as a task."""
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(EVERY if self._watched else None):
@@ -80,7 +81,7 @@ class Poller:
 
     @contextmanager
     def watching(self, run: str) -> Iterator[None]:
-        """Have it looked for all runs, and for the detail of one, or for `WORKERS`, if named."""
+        """Within the block, keep all runs up to date, and the detail of one (or `WORKERS`)."""
         self._watched[run] += 1
         self._wanted.set()
         try:
@@ -111,14 +112,14 @@ class Poller:
             async with asyncio.timeout(_PATIENCE):
                 await self._read(details)
             if self.problem:
-                _log.warning("Redis answers again")
+                logger.warning("Redis answers again")
             self.problem = ""
         except (RedisError, OSError, TimeoutError) as error:
-            # It may be there and refuse: a wrong password, or a key of another kind.
+            # Redis may answer and refuse: a wrong password, or a key of another type.
             refused = isinstance(error, ResponseError)
             what = "Redis refuses to tell" if refused else "Redis does not answer"
             if not self.problem:
-                _log.warning("%s: %s", what, line(str(error)))
+                logger.warning("%s: %s", what, line(str(error)))
             self.problem = f"{what}; what is shown is old"
         async with self._looked:
             self.looks += 1
@@ -126,14 +127,14 @@ class Poller:
 
     async def _read(self, details: Collection[str] | None) -> None:
         if details is None:
-            self.queue_jobs = await _length(self._redis, f"rq:queue:{QUEUE}")
+            self.queue_jobs = await _length(self._redis, rq_keys.WAITING)
         elif WORKERS in details:
             self.workers = await read_workers(self._redis)
         await self._runs.read(details)
 
 
 async def _length(redis: Redis, key: str) -> int:
-    """The length of a list; 0 if it is none: a stranger's doing shall not hide the runs."""
+    """The length of a list; 0 if the key has another type, which must not hide the runs."""
     try:
         length: int = await redis.llen(key)
     except ResponseError:

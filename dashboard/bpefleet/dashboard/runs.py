@@ -1,4 +1,4 @@
-"""Reads what producers show of their runs: each by itself, so that an odd one hides no other."""
+"""Reads the runs that producers show, each by itself, so that a damaged one hides no other."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from redis.exceptions import RedisError, ResponseError
 
 from bpefleet.dashboard.view import RUN_NAME, View, read_view
+from bpefleet.shared.process.repeated_warnings import RepeatedWarnings
 from bpefleet.shared.process.text import line
 from bpefleet.shared.wire.keys import RUNS, detail_key, report_key, status_key
 from bpefleet.shared.wire.messages import MessageError
@@ -19,27 +20,28 @@ if TYPE_CHECKING:
 
     from redis.asyncio import Redis
 
+logger = logging.getLogger(__name__)
+
 _MOST_RUNS: Final = 200
 _MOST_NAMES: Final = 100_000
-"""Names in the set of runs that are looked at, the latest first: most may be junk."""
+"""The most names in the set of runs that are read, the latest first: many may be junk."""
 
 _PAGE: Final = 1000
 _BATCH: Final = 25
-"""Runs that are read at once: their sizes are bounded, and so is what is held of them."""
+"""Runs that are read at once, which bounds the memory."""
 
 _LARGEST_STATUS: Final = 8 << 20
-"""Bytes of a status that are read: a thousand failures have a fraction of that."""
+"""The most bytes of a status that are read: a thousand failures take a fraction of that."""
 
 _LARGEST_DETAIL: Final = 16 << 20
-"""Bytes of a detail that are read: chunks by the million."""
+"""The most bytes of a detail that are read: enough for millions of chunks."""
 
 _LONGEST_REASON: Final = 300
-_log: Final = logging.getLogger("bpefleet.dashboard")
 
 
 @dataclass(slots=True)
 class _Known:
-    """A run, and its score in the set of runs when its status and when its detail were read."""
+    """A run, and its scores in the set of runs when its status and its detail were read."""
 
     view: View
     score: float
@@ -48,7 +50,7 @@ class _Known:
 
 
 class Runs:
-    """The runs of a Redis, of which only what changed is read again.
+    """The runs of a Redis. Only what changed is read again.
 
     Attributes:
         views: By run, the latest first.
@@ -62,6 +64,7 @@ class Runs:
         self._known: dict[str, _Known] = {}
         self._none: dict[str, float] = {}  # names without a run, and their scores
         self._odd: set[str] = set()
+        self._warnings = RepeatedWarnings(logger, "runs were not shown, or not in full")
 
     async def read(self, details: Collection[str] | None) -> None:
         """Read all runs, and the details of some; None for those of all.
@@ -93,7 +96,7 @@ class Runs:
         self.reports = frozenset(run for run, known in self._known.items() if known.report)
 
     async def _renew(self, scores: dict[str, float], details: Collection[str] | None) -> None:
-        """Read again what changed: statuses, and details together with their status."""
+        """Read the statuses that changed, and the details together with their status."""
         wanted = {
             run
             for run, score in scores.items()
@@ -126,7 +129,7 @@ class Runs:
                 self._known[run] = _Known(view, scores[run], read, report)
 
     def _read_view(self, run: str, status: Any, detail: Any) -> View | None:
-        """What there is to show of a run; without its detail if only that is odd."""
+        """The view of a run; without its detail if only that cannot be read."""
         if not status:  # it expired
             return None
         try:
@@ -138,14 +141,15 @@ class Runs:
     def _complain(self, run: str, what: str, error: Exception) -> None:
         if run not in self._odd:
             self._odd.add(run)
-            _log.warning("run %s is %s: %s", run, what, line(str(error))[:_LONGEST_REASON])
+            text = f"run {run} is {what}: {line(str(error))[:_LONGEST_REASON]}"
+            self._warnings.tell(text, run=run)
 
 
 def _text(answer: Any) -> Any:
-    """An answer, or nothing if what is there is of another kind: anybody may have put it there.
+    """An answer; empty if the key has another type: anybody may have written it.
 
     Raises:
-        RedisError: It is another error, which is none of one run alone.
+        RedisError: It is another error, which does not concern one run alone.
     """
     if isinstance(answer, ResponseError) and str(answer).startswith("WRONGTYPE"):
         return b""
@@ -155,6 +159,6 @@ def _text(answer: Any) -> Any:
 
 
 def _name(run: bytes) -> str | None:
-    """A run's name, unless it is not of ours."""
+    """A run's name; None if it is not one that bpefleet gives."""
     name = run.decode("utf-8", "replace")
     return name if RUN_NAME.fullmatch(name) else None

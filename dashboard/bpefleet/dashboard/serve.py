@@ -1,4 +1,4 @@
-"""Serving the dashboard, from the first check to the last exit."""
+"""Serves the dashboard, from the first checks to the exit."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Settings:
         redis: The Redis whose runs are shown.
         host: The address to listen on.
         port: The port; 0 for a free one.
-        names: Further host names that are ours.
+        names: Further host names that are allowed.
         key_file: File with the fleet's key.
         token_file: File with the token; None for a new random one.
-        beside: How the run logs that started this one, as in `logs`; None if none did. It alone
-            is told the address, and any port will do if that one is taken.
+        beside: If a run started this dashboard: the form of its log, as in `logs`. Then only that
+            run gets the address, and another port is used if the port is taken.
     """
 
     redis: str

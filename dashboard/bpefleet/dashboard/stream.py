@@ -1,4 +1,4 @@
-"""Sends pages what changed, as server-sent events."""
+"""Sends pages what has changed, as server-sent events."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SIGN_OF_LIFE: Final = 15.0
 
 
 class Changes:
-    """Remembers what one page has, and tells what it lacks."""
+    """Remembers what one page was sent, and finds what it lacks."""
 
     def __init__(self) -> None:
         self._sent: Parts = {}
@@ -68,14 +68,14 @@ def _parts(poller: Poller, run: str) -> Parts:
 async def events(
     poller: Poller, run: str, *, may_act: bool, ticket: str = "", closing: Callable[[], bool]
 ) -> AsyncIterator[bytes]:
-    """The events for one page, until it goes or the server closes.
+    """The events for one page, until it is closed or the server ends.
 
     Args:
         poller: Has the views.
         run: The run to show; empty for all, `WORKERS` for the workers.
         may_act: Whether the page has the token.
         ticket: Lets the page open the run's report (see `Access.ticket`).
-        closing: Whether the server is about to end.
+        closing: Returns whether the server is about to end.
     """
     changes, looks, last = Changes(), -1, 0.0
     with poller.watching(run):
@@ -83,7 +83,7 @@ async def events(
         while not over:
             await poller.after(looks)
             if over := closing():
-                # A run that this dashboard stands beside has said its last word before.
+                # A run with this dashboard beside it has posted its last snapshot before.
                 await poller.look((run,))
             looks = poller.looks
             changed = changes.since_last(

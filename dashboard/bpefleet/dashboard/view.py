@@ -1,4 +1,4 @@
-"""What is shown of a run: its snapshot and detail, read with mistrust and made to agree."""
+"""What is shown of a run: its snapshot and detail, checked and made consistent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _APART: Final = ("failed", "running")
 _SHOWN_AS_THEY_ARE: Final = ("workers", "timings", "lag", "failures", "traces")
 
 Parts = dict[str, Any]
-"""What a page is sent, in parts of which only those that changed are sent again."""
+"""What a page is sent. Only parts that changed are sent again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +27,10 @@ class View:
     """A run as it is shown.
 
     Attributes:
-        snapshot: The run at a glance.
-        detail: The rest, agreeing with the snapshot; None if it was not asked for or is not there.
+        snapshot: The run's snapshot.
+        detail: Its detail, consistent with the snapshot; None if it was not read or is not there.
         head: The snapshot without its lists, for a page that lists runs.
-        parts: All of it, for the run's own page.
+        parts: Everything, for the run's own page.
     """
 
     snapshot: Snapshot
@@ -64,10 +64,10 @@ def read_view(run: str, snapshot: bytes, detail: bytes | None) -> View:
 
 
 def _check(detail: Detail) -> None:
-    """Check what the types do not say.
+    """Check what the types do not.
 
     Raises:
-        MessageError: Something has not as many parts as it should, or comes twice.
+        MessageError: A list has the wrong length, or holds something twice.
     """
     if any(len(timing.buckets) != len(BOUNDS) for timing in (*detail.timings, detail.lag)):
         raise MessageError("a histogram has too few buckets, or too many")
@@ -79,7 +79,7 @@ def _check(detail: Detail) -> None:
 
 
 def agreed(now: Snapshot, detail: Detail) -> Detail:
-    """The detail as of a snapshot that may be newer: a producer posts none once it has counted."""
+    """The detail, brought up to a newer snapshot: a producer posts none after counting."""
     if now.stage == COUNT:
         return detail
     idle = tuple(replace(w, chunk=None, doing="", since=0.0) for w in detail.workers)
@@ -103,7 +103,7 @@ def _detail_parts(detail: Detail | None) -> Parts:
         return {}
     data = detail.to_json()
     return {
-        # A hundred thousand chunks are a few hundred stretches.
+        # A hundred thousand chunks are a few hundred ranges of the same state.
         "states": "".join(f"{m[1]}{len(m[0])}" for m in _STRETCH.finditer(detail.states)),
         "series": [[s.time, s.bytes, s.unique, s.redis_memory] for s in detail.series],
         "courses": {"times": data["times"], "workers": _shown(data["courses"])},
@@ -119,7 +119,7 @@ def _parse(data: bytes) -> Any:
 
 
 def _shown(data: Any) -> Any:
-    """JSON-able data with every text safe to show."""
+    """JSON-able data with every text made safe to show."""
     if isinstance(data, str):
         return printable(data)
     if isinstance(data, dict):

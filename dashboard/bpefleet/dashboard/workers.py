@@ -1,4 +1,4 @@
-"""Reads who serves the queue, at work or idle, for whichever run: RQ's own keys tell."""
+"""Reads all workers that serve the queue, busy or idle, for any run, from RQ's keys."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from redis.exceptions import RedisError, ResponseError
 
 from bpefleet.dashboard.view import RUN_NAME
 from bpefleet.shared.process.text import line
-from bpefleet.shared.wire.keys import FLEET_WORKER, QUEUE, STAGE_FIELD, run_and_chunk
+from bpefleet.shared.wire import rq_keys
+from bpefleet.shared.wire.keys import FLEET_WORKER, STAGE_FIELD, run_and_chunk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,27 +22,26 @@ if TYPE_CHECKING:
 _MOST: Final = 5000
 _BATCH: Final = 500
 _LONGEST: Final = 200
-"""Characters of a text that are shown: anybody may have written it."""
+"""The most characters of a text that are shown: anybody may have written it."""
 
 _LARGEST: Final = 2**53
-"""Beyond it a page's numbers are no longer whole."""
+"""Above it, numbers in JavaScript are no longer exact."""
 
 _FIELDS: Final = (
-    "hostname",
-    "pid",
+    rq_keys.HOST,
+    rq_keys.PID,
     FLEET_WORKER,
-    "birth",
-    "last_heartbeat",
-    "successful_job_count",
-    "failed_job_count",
-    "total_working_time",
+    rq_keys.BIRTH,
+    rq_keys.HEARD,
+    rq_keys.SUCCEEDED,
+    rq_keys.UNSUCCESSFUL,
+    rq_keys.WORKED,
 )
 
 
-_JOB_FIELDS: Final = ("status", "worker_name", STAGE_FIELD, "started_at")
-_WORKER: Final = b"rq:worker:"
+_JOB_FIELDS: Final = (rq_keys.STATUS, rq_keys.WORKER_NAME, STAGE_FIELD, rq_keys.STARTED_AT)
 _MOST_EXECUTIONS: Final = 4
-"""A worker is at one job, and may have left others behind."""
+"""The executions of a worker that are read: it runs one job, and may have left others behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +60,16 @@ class Worker:
         name: Its name in RQ.
         host: Its machine.
         pid: Its process there; 0 if unknown.
-        version: Of bpefleet; empty if it is a worker of another kind.
+        version: Its version of bpefleet; empty if it is no bpefleet worker.
         born: Unix seconds of its start, by its clock; 0 if unknown.
-        heard: Of its last sign of life, likewise.
-        run: The run that it is at; empty if it is idle.
-        chunk: The chunk of it; None if it is idle.
-        doing: What it does with it.
-        since: Unix seconds since when, by its clock; 0 if unknown.
+        heard: Unix seconds of its last heartbeat, by its clock; 0 if unknown.
+        run: The run that it works for; empty if it is idle.
+        chunk: The chunk that it works on; None if it is idle.
+        doing: The stage of that chunk.
+        since: Unix seconds since it works on that, by its clock; 0 if unknown.
         counted: Chunks that it counted, of all runs.
-        failed: Attempts of its that failed.
-        seconds: Seconds that it was at work.
+        failed: Attempts of it that failed.
+        seconds: Seconds that it was busy.
     """
 
     name: str
@@ -88,14 +88,14 @@ class Worker:
 
 
 async def read_workers(redis: Redis) -> list[dict[str, Any]]:
-    """The workers by host and name, as JSON-able data. A name whose worker is gone is none.
+    """The workers by host and name, as JSON-able data. Names of workers that are gone are left out.
 
     Raises:
         RedisError: Redis does not answer, or refuses.
     """
     keys: list[bytes] = []
     try:
-        async for key in redis.sscan_iter(f"rq:workers:{QUEUE}", count=_BATCH):
+        async for key in redis.sscan_iter(rq_keys.WORKERS, count=_BATCH):
             keys.append(key)
             if len(keys) == _MOST:
                 break
@@ -112,29 +112,29 @@ async def read_workers(redis: Redis) -> list[dict[str, Any]]:
 
 
 async def _jobs(redis: Redis, keys: Sequence[bytes]) -> dict[bytes, _Job]:
-    """What each worker is at, of those that are at anything."""
+    """The job of each worker that is busy."""
     async with redis.pipeline(transaction=False) as pipeline:
         for key in keys:
-            pipeline.srandmember(key + b":executions", _MOST_EXECUTIONS)
+            pipeline.srandmember(rq_keys.executions_key(key), _MOST_EXECUTIONS)
         answers: Any = await pipeline.execute(raise_on_error=False) if keys else ()
     names = [
         (key, execution.partition(b":")[0])
         for key, answer in zip(keys, answers, strict=True)
         for execution in (() if _is_odd(answer) else answer)
     ]
-    jobs = await _hashes(redis, [b"rq:job:" + job for _, job in names], _JOB_FIELDS)
+    jobs = await _hashes(redis, [rq_keys.job_key(job) for _, job in names], _JOB_FIELDS)
     found = {}
     for (key, job), (status, worker, doing, since) in zip(names, jobs, strict=True):
         at = run_and_chunk(_text(job))
-        # What a killed worker was at stays in its list for a while.
-        its_own = status == b"started" and worker == key.removeprefix(_WORKER)
+        # The job of a killed worker stays in its list for a while.
+        its_own = status == rq_keys.STARTED and worker == rq_keys.worker_name(key)
         if its_own and at and RUN_NAME.fullmatch(at[0]) and at[1] < _LARGEST:
             found[key] = _Job(*at, _text(doing), _date(since))
     return found
 
 
 async def _hashes(redis: Redis, keys: Sequence[bytes], fields: Sequence[str]) -> list[list[Any]]:
-    """These fields of each hash; of what is none, nothing."""
+    """These fields of each hash; none of a key of another type."""
     if not keys:
         return []
     async with redis.pipeline(transaction=False) as pipeline:
@@ -145,10 +145,10 @@ async def _hashes(redis: Redis, keys: Sequence[bytes], fields: Sequence[str]) ->
 
 
 def _is_odd(answer: object) -> bool:
-    """Whether a key is of another kind, which is its own affair: anybody may have put it there.
+    """Whether an answer says that a key has another type: anybody may have written it.
 
     Raises:
-        RedisError: It is another error.
+        RedisError: The answer is another error.
     """
     if isinstance(answer, RedisError) and not str(answer).startswith("WRONGTYPE"):
         raise answer
@@ -158,7 +158,7 @@ def _is_odd(answer: object) -> bool:
 def _worker(key: bytes, fields: Sequence[bytes | None], job: _Job | None) -> Worker:
     host, pid, version, born, heard, counted, failed, seconds = fields
     return Worker(
-        name=_text(key.removeprefix(_WORKER)),
+        name=_text(rq_keys.worker_name(key)),
         host=_text(host),
         pid=int(_number(pid)),
         version=_text(version),

@@ -1,16 +1,15 @@
 //! Text into counts: the worker's loop.
 //!
 //! Special tokens divide the text into pieces, each scanned alone. Long pieces are cut further,
-//! into blocks that fit in the cache, at places where every native pattern ends a pre-token: so
-//! that a block is still in the cache after its UTF-8 was checked, and so that progress can be
-//! told and counting stopped.
+//! into blocks that fit in the cache, at the pattern's [cuts](crate::cuts): so that a block is
+//! still in the cache after its UTF-8 was checked, and so that progress can be told and counting
+//! stopped.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::ControlFlow;
 
-use memchr::memchr_iter;
-
+use crate::cuts::CutRule;
 use crate::scan::{scan, Pattern};
 use crate::specials::Specials;
 use crate::table::tally::Tally;
@@ -27,6 +26,13 @@ pub enum Errors {
 }
 
 /// Why a text was not counted to its end. Part of it may have been.
+///
+/// ```
+/// use bpefleet_core::count::CountError;
+///
+/// let error = CountError::InvalidUtf8 { offset: 3 };
+/// assert_eq!(error.to_string(), "invalid UTF-8 at byte 3");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountError {
     /// The byte at this offset does not start or continue a character.
@@ -60,6 +66,29 @@ const BLOCK: usize = 128 << 10;
 ///
 /// # Errors
 /// [`CountError`]; the table then holds the counts of some part of the data.
+///
+/// # Examples
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// use bpefleet_core::count::{count, CountError, Errors};
+/// use bpefleet_core::scan::Pattern;
+/// use bpefleet_core::specials::Specials;
+/// use bpefleet_core::table::CountTable;
+///
+/// let specials = Specials::new(&["<|end|>"])?;
+/// let mut table = CountTable::new();
+/// let mut go_on = |_done| ControlFlow::Continue(());
+/// let text = b"a cat<|end|>a \xffcat";
+/// let mut counted =
+///     |errors| count(text, Pattern::Gpt2, &specials, errors, &mut table, &mut go_on);
+/// assert_eq!(counted(Errors::Strict), Err(CountError::InvalidUtf8 { offset: 14 }));
+///
+/// let mut table = CountTable::new();
+/// let replaced = count(text, Pattern::Gpt2, &specials, Errors::Replace, &mut table, &mut go_on)?;
+/// assert_eq!((replaced, table.get(b"a"), table.get(b" cat")), (1, 2, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn count(
     data: &[u8],
     pattern: Pattern,
@@ -74,7 +103,12 @@ pub fn count(
     let mut tally = Tally::new(table);
     let mut replaced = 0;
     for (start, piece) in specials.pieces(data) {
-        for (offset, block) in Blocks::new(piece) {
+        let blocks = Blocks {
+            piece,
+            rule: pattern.into(),
+            from: 0,
+        };
+        for (offset, block) in blocks {
             let (text, bad) = decode(block, start + offset, errors)?;
             replaced += bad;
             scan(pattern, &text, &mut tally);
@@ -118,39 +152,22 @@ fn replace(block: &[u8]) -> (String, u64) {
 /// A piece in blocks of about `BLOCK` bytes, with their offsets.
 struct Blocks<'d> {
     piece: &'d [u8],
+    rule: CutRule,
     from: usize,
-}
-
-impl<'d> Blocks<'d> {
-    fn new(piece: &'d [u8]) -> Self {
-        Self { piece, from: 0 }
-    }
 }
 
 impl<'d> Iterator for Blocks<'d> {
     type Item = (usize, &'d [u8]);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let start = self.from;
-        if start == self.piece.len() {
+        let (start, end) = (self.from, self.piece.len());
+        if start == end {
             return None;
         }
-        self.from = safe_cut(self.piece, start + BLOCK).unwrap_or(self.piece.len());
+        self.from = self
+            .rule
+            .first(self.piece, start + BLOCK, end)
+            .unwrap_or(end);
         Some((start, &self.piece[start..self.from]))
     }
-}
-
-/// The first place at or after `from` where all native patterns end one pre-token and start
-/// another, whatever is around: a space between an ASCII letter or digit and an ASCII letter.
-/// The space and the letter start a pre-token together; the one before ends with the letter or
-/// digit, and no pattern looks ahead from there.
-fn safe_cut(piece: &[u8], from: usize) -> Option<usize> {
-    let rest = piece.get(from..)?;
-    memchr_iter(b' ', rest)
-        .map(|space| from + space)
-        .find(|&space| {
-            let before = space.checked_sub(1).and_then(|at| piece.get(at));
-            before.is_some_and(u8::is_ascii_alphanumeric)
-                && piece.get(space + 1).is_some_and(u8::is_ascii_alphabetic)
-        })
 }

@@ -3,7 +3,7 @@
 use aho_corasick::{AhoCorasick, Input, MatchKind};
 use memchr::memmem::Finder;
 
-/// A special token that cannot be searched for.
+/// A special token that cannot be searched for. See [`Specials`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SpecialsError {
     /// A special token without bytes would be everywhere.
@@ -27,8 +27,18 @@ impl std::error::Error for SpecialsError {}
 ///
 /// The leftmost occurrence counts; of several that start at one place, the longest. The search
 /// goes on after its end.
+///
+/// ```
+/// use bpefleet_core::specials::{Specials, SpecialsError};
+///
+/// assert!(Specials::new(&["<|endoftext|>", "<|pad|>"]).is_ok());
+/// assert_eq!(Specials::new(&[""]).err(), Some(SpecialsError::Empty));
+/// ```
 #[derive(Debug)]
-pub struct Specials(Search);
+pub struct Specials {
+    search: Search,
+    longest: usize,
+}
 
 #[derive(Debug)]
 enum Search {
@@ -46,7 +56,7 @@ impl Specials {
         if tokens.iter().any(|token| token.is_empty()) {
             return Err(SpecialsError::Empty);
         }
-        Ok(Self(match tokens {
+        let search = match tokens {
             [] => Search::None,
             [token] => Search::One(Box::new(Finder::new(token).into_owned())),
             _ => Search::Several(
@@ -55,7 +65,17 @@ impl Specials {
                     .build(tokens)
                     .map_err(|error| SpecialsError::Unsearchable(error.to_string()))?,
             ),
-        }))
+        };
+        let longest = tokens.iter().map(|token| token.len()).max();
+        Ok(Self {
+            search,
+            longest: longest.unwrap_or(0),
+        })
+    }
+
+    /// Bytes of the longest; 0 if there are none.
+    pub(crate) fn longest(&self) -> usize {
+        self.longest
     }
 
     /// The pieces of `data` between special tokens, with their starts; empty ones too.
@@ -68,8 +88,8 @@ impl Specials {
     }
 
     /// The first special token at or after `from`: start and end.
-    fn find(&self, data: &[u8], from: usize) -> Option<(usize, usize)> {
-        match &self.0 {
+    pub(crate) fn find(&self, data: &[u8], from: usize) -> Option<(usize, usize)> {
+        match &self.search {
             Search::None => None,
             Search::One(finder) => {
                 let start = from + finder.find(&data[from..])?;

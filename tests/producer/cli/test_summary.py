@@ -68,16 +68,16 @@ def test_a_sample_is_text_of_the_corpus_without_its_special_tokens(
     result = bpefleet("train", corpus, "--vocab-size", 400, "-o", tmp_path / "run", "--workers", 0)
     assert result.returncode == 0, result.stderr
     tokenizer = Tokenizer.load(tmp_path / "run")
-    files = find_files([str(corpus)], print)
+    files = find_files([str(corpus)])
     found = taste(tokenizer, files)
     assert found is not None
     assert 40_000 < found["bytes"] <= 65_536
     tiny = tmp_path / "tiny.txt"
     tiny.write_text(f"low lower{SPECIAL}lowest")
     text = "low lowerlowest"
-    assert (found := taste(tokenizer, find_files([str(tiny)], print)))
+    assert (found := taste(tokenizer, find_files([str(tiny)])))
     assert found["bytes"] == len(text)
-    (whole,) = find_files([str(tiny)], print)
+    (whole,) = find_files([str(tiny)])
     tiny.unlink()
     assert taste(tokenizer, [whole]) is None
 
@@ -87,7 +87,7 @@ def test_a_text_of_special_tokens_only_has_no_sample(corpus: Path, tmp_path: Pat
     assert result.returncode == 0, result.stderr
     only = tmp_path / "only.txt"
     only.write_text(SPECIAL * 10)
-    assert taste(Tokenizer.load(tmp_path / "run"), find_files([str(only)], print)) is None
+    assert taste(Tokenizer.load(tmp_path / "run"), find_files([str(only)])) is None
 
 
 def test_a_sample_that_the_pattern_takes_too_long_on_ends_no_run(
@@ -98,4 +98,4 @@ def test_a_sample_that_the_pattern_takes_too_long_on_ends_no_run(
     path.write_text("a" * 100 + "c")
     tokens = {byte: bytes([byte]) for byte in range(256)}
     tokenizer = Tokenizer(tokens, [], pattern=r"(?:a|aa)+$|b")
-    assert taste(tokenizer, find_files([str(path)], print)) is None
+    assert taste(tokenizer, find_files([str(path)])) is None

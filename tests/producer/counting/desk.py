@@ -16,7 +16,9 @@ from bpefleet.kernel import Counts
 from bpefleet.producer.counting.aggregator import Aggregator
 from bpefleet.producer.counting.payloads import Payloads
 from bpefleet.producer.counting.session import Session
-from bpefleet.producer.observing.observer import Watch
+from bpefleet.producer.observing.counting_view import CountingView
+from bpefleet.producer.observing.merging_view import MergingView
+from bpefleet.producer.observing.status_file import StatusFile
 from bpefleet.producer.planning.options import Options, Resources
 from bpefleet.producer.planning.plan import Plan
 from bpefleet.producer.planning.sources import SourceFile
@@ -113,14 +115,17 @@ async def aggregating(
 ) -> AsyncIterator[tuple[Aggregator, asyncio.Task[None], Desk]]:
     connection = connect(url)
     directory, journal = RunDirectory(folder, plan), Journal(folder)
-    async with connect_async(url) as redis, Payloads(url, redis) as payloads:
+    status, progress = StatusFile(directory), Progress(show=False)
+    async with connect_async(url) as redis, Payloads(url) as payloads:
         session = Session(
             directory=directory,
             resources=Resources(),
             ledger=ledger,
             journal=journal,
-            watch=Watch(directory, Progress(show=False)),
-            stop=Stop(folder, print),
+            status=status,
+            counting=CountingView(plan, ledger, journal.tried, status, progress),
+            merging=MergingView(status, progress),
+            stop=Stop(folder),
             todo=sorted(set(range(CHUNKS)) - ledger.chunks),
         )
         aggregator = Aggregator(
@@ -161,7 +166,7 @@ async def serve(plan: Plan, ledger: Ledger, url: str, deliver: Deliver, folder: 
             await asyncio.wait([task, worker], return_when=asyncio.FIRST_COMPLETED)
         await end(worker)
         await task
-        await asyncio.to_thread(aggregator._enqueuer.forget_run)
+        await asyncio.to_thread(aggregator._window._enqueuer.forget_run)
         left = {key async for key in desk.redis.scan_iter("bpefleet:*")}
         assert left <= {
             b"bpefleet:runs",

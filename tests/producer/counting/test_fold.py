@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bpefleet.producer.queueing.chunks import RETRIES
+from bpefleet.producer.queueing.retries import RETRIES
 from bpefleet.producer.store.history import read_attempts
 from bpefleet.producer.store.ledger import Ledger
 from bpefleet.shared.wire.keys import QUEUE, events_key
 from bpefleet.shared.wire.messages import Counted, Failed
+from tests.eventually import eventually
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from bpefleet.producer.planning.plan import Plan
@@ -29,7 +31,7 @@ from tests.producer.counting.desk import CHUNKS, Desk, aggregating, expected, ma
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bpefleet.producer.queueing.chunks.PAUSES", (0.0,) * RETRIES)
+    monkeypatch.setattr("bpefleet.producer.queueing.retries.PAUSES", (0.0,) * RETRIES)
 
 
 @pytest.fixture
@@ -103,7 +105,7 @@ def test_a_payload_that_is_always_bad_fails_its_chunk_only(
 
     ledger = Ledger(tmp_path, plan.digest)
     aggregator = asyncio.run(serve(plan, ledger, redis_url, deliver, tmp_path))
-    assert list(aggregator.chunks.failed) == [5]
+    assert list(aggregator.states.failed) == [5]
     assert ledger.chunks == set(range(CHUNKS)) - {5}
     attempts = read_attempts(tmp_path)
     assert [a.final for a in attempts[5]] == [False] * RETRIES + [True]
@@ -121,7 +123,7 @@ def test_what_cannot_heal_fails_at_once_and_does_not_stop_the_others(
 
     ledger = Ledger(tmp_path, plan.digest)
     aggregator = asyncio.run(serve(plan, ledger, redis_url, deliver, tmp_path))
-    assert {c: f.error for c, f in aggregator.chunks.failed.items()} == {7: "gone"}
+    assert {c: f.error for c, f in aggregator.states.failed.items()} == {7: "gone"}
     assert len(ledger.chunks) == CHUNKS - 1
     (attempt,) = read_attempts(tmp_path)[7]
     assert (attempt.outcome, attempt.kind, attempt.final) == ("failed", "SourceError", True)
@@ -137,7 +139,7 @@ def test_what_may_heal_is_counted_again(plan: Plan, tmp_path: Path, redis_url: s
 
     ledger = Ledger(tmp_path, plan.digest)
     aggregator = asyncio.run(serve(plan, ledger, redis_url, deliver, tmp_path))
-    assert aggregator.chunks.failed == {}
+    assert aggregator.states.failed == {}
     assert ledger.folded().items() == expected()
     attempts = read_attempts(tmp_path)
     assert {c: len(a) for c, a in attempts.items()} == {
@@ -153,7 +155,7 @@ def test_a_success_after_a_failure_counts(plan: Plan, tmp_path: Path, redis_url:
 
     ledger = Ledger(tmp_path, plan.digest)
     aggregator = asyncio.run(serve(plan, ledger, redis_url, deliver, tmp_path))
-    assert aggregator.chunks.failed == {}
+    assert aggregator.states.failed == {}
     assert ledger.folded().items() == expected()
 
 
@@ -179,8 +181,51 @@ def test_the_end_of_an_attempt_before_is_not_that_of_the_present_one(
     ledger = Ledger(tmp_path, plan.digest)
     aggregator = asyncio.run(serve(plan, ledger, redis_url, deliver, tmp_path))
     assert ledger.folded().items() == expected()
-    assert aggregator.chunks.retries == CHUNKS
+    assert aggregator.states.retries.made == CHUNKS
     assert not any(attempt.final for each in read_attempts(tmp_path).values() for attempt in each)
+
+
+def test_a_failure_played_back_while_its_chunk_is_queued_again_ends_no_attempt(
+    plan: Plan, tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    delivered: set[int] = set()
+
+    async def go() -> tuple[int, int]:
+        ledger = Ledger(tmp_path, plan.digest)
+        async with aggregating(plan, ledger, redis_url, tmp_path) as (aggregator, task, desk):
+            states, folding = aggregator.states, aggregator._folding
+            enqueuer = aggregator._window._enqueuer
+            put = enqueuer.put
+
+            def late(chunks: Iterable[int]) -> dict[int, str]:
+                chunks = list(chunks)
+                if any(states.retries.failed(chunk) for chunk in chunks):
+                    eventually(lambda: all(each.done() for each in [*folding._tasks.values()]), 20)
+                return put(chunks)
+
+            monkeypatch.setattr(enqueuer, "put", late)
+            async with asyncio.timeout(30):
+                jobs = desk.jobs(1)
+                first = await anext(jobs)
+                attempt = await desk.attempt(first)
+                async with desk.redis.pipeline() as pipeline:  # so that both are read at once
+                    for _ in range(2):
+                        end = Failed("Kind", "why", may_heal=True)
+                        await Desk(pipeline, plan).announce(first, "failed", end, attempt)
+                    await pipeline.execute()
+                async for chunk in jobs:
+                    await desk.deliver(chunk)
+                    delivered.add(chunk)
+                    if len(delivered) == CHUNKS:
+                        break
+                await task
+        return first, states.retries.made
+
+    first, retries = asyncio.run(go())
+    assert retries == 1
+    attempts = read_attempts(tmp_path)
+    assert [attempt.outcome for attempt in attempts[first]] == ["failed", "counted"]
+    assert {len(each) for chunk, each in attempts.items() if chunk != first} == {1}
 
 
 def test_an_event_that_is_played_back_adds_nothing_to_the_history(

@@ -1,4 +1,4 @@
-"""Events are settled several at once, and nothing comes out differently for that."""
+"""Events are handled several at once, and nothing comes out differently for that."""
 
 from __future__ import annotations
 
@@ -70,19 +70,19 @@ def test_one_slow_payload_holds_up_nothing_else(
     assert most == _AT_ONCE
 
 
-def test_an_event_that_cannot_be_settled_now_comes_again(
+def test_an_event_that_cannot_be_acknowledged_now_comes_again(
     plan: Plan, tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Redis hiccups between the ledger and the dropping of the event."""
-    drop, refused = Events.drop, set()
+    """Redis fails for a moment between the ledger and the event's acknowledgement."""
+    acknowledge, refused = Events.acknowledge, set()
 
-    async def hiccup(self: Events, event: Event) -> None:
+    async def fail(self: Events, event: Event) -> None:
         if event.chunk % 3 == 0 and event.chunk not in refused:
             refused.add(event.chunk)
             raise BusyLoadingError("loading")
-        await drop(self, event)
+        await acknowledge(self, event)
 
-    monkeypatch.setattr(Events, "drop", hiccup)
+    monkeypatch.setattr(Events, "acknowledge", fail)
     ledger = Ledger(tmp_path, plan.digest)
     asyncio.run(serve(plan, ledger, redis_url, Desk.deliver, tmp_path))
     assert len(refused) == CHUNKS / 3
@@ -91,7 +91,7 @@ def test_an_event_that_cannot_be_settled_now_comes_again(
     assert {chunk: len(each) for chunk, each in attempts.items()} == dict.fromkeys(range(CHUNKS), 1)
 
 
-def test_the_events_of_a_chunk_are_settled_in_their_order(
+def test_the_events_of_a_chunk_are_handled_in_their_order(
     plan: Plan, tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Counts that are fetched after a failure was told: the chunk is counted, and did not fail."""
@@ -111,7 +111,7 @@ def test_the_events_of_a_chunk_are_settled_in_their_order(
     monkeypatch.setattr(Payloads, "fetch", slow)
     ledger = Ledger(tmp_path, plan.digest)
     aggregator = asyncio.run(serve(plan, ledger, redis_url, deliver, tmp_path))
-    assert aggregator.chunks.failed == {}
+    assert aggregator.states.failed == {}
     assert ledger.folded().items() == expected()
     attempts = read_attempts(tmp_path).values()
     assert not any(attempt.final for each in attempts for attempt in each)

@@ -33,7 +33,7 @@ def test_a_stop_at_once_needs_no_cancellation(plan: Plan, tmp_path: Path, redis_
             async with asyncio.timeout(PATIENCE):
                 while await desk.redis.llen(f"rq:queue:{QUEUE}") < 4:  # noqa: ASYNC110  Redis tells nobody
                     await asyncio.sleep(0.01)
-                aggregator._session.stop.now = True
+                aggregator._stop.now = True
                 await asyncio.wait([task])
             assert task.cancelled()
             return await desk.redis.llen(f"rq:queue:{QUEUE}")
@@ -51,8 +51,8 @@ def test_a_stop_waits_for_what_a_worker_has_taken(
         async with aggregating(plan, ledger, redis_url, tmp_path) as (aggregator, task, desk):
             async with asyncio.timeout(PATIENCE):
                 taken = await anext(desk.jobs(1))
-                aggregator._session.stop.request()
-                while aggregator.chunks.queued != {taken}:  # noqa: ASYNC110  nobody tells
+                aggregator._stop.request()
+                while set(aggregator.states.in_flight) != {taken}:  # noqa: ASYNC110  nobody tells
                     await asyncio.sleep(0.01)
                 assert not await desk.redis.llen(f"rq:queue:{QUEUE}")
                 assert await desk.attempt(taken)
@@ -80,8 +80,8 @@ def test_a_stop_takes_back_what_was_queued_again_meanwhile(
         ):
             async with asyncio.timeout(PATIENCE):
                 taken = await anext(desk.jobs(1))
-                aggregator._session.stop.request()
-                while aggregator.chunks.queued != {taken}:  # noqa: ASYNC110  nobody tells
+                aggregator._stop.request()
+                while set(aggregator.states.in_flight) != {taken}:  # noqa: ASYNC110  nobody tells
                     await asyncio.sleep(0.01)
                 await desk.redis.rpush(f"rq:queue:{QUEUE}", job_id(plan.run, taken))
                 await task

@@ -12,10 +12,12 @@ import pytest
 
 from bpefleet.producer.fleet import local_trainer as merge
 from bpefleet.producer.fleet.local_trainer import TrainerProcess
-from bpefleet.producer.observing.observer import Watch
+from bpefleet.producer.observing.merging_view import MergingView
+from bpefleet.producer.observing.status_file import StatusFile
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.producer.store.stop import Stop
+from bpefleet.producer.training.milestones import Milestones
 from bpefleet.producer.training.versions import versions
 from bpefleet.shared.errors import InterruptedRunError
 from bpefleet.shared.tokenizer import MANIFEST
@@ -52,7 +54,8 @@ def test_a_trainer_that_takes_long_to_end_spoils_no_finished_run(
     facts = {"versions": versions(run.plan.engine), "stages": {}, "missing": []}
     with Progress(show=False) as progress:
         with TrainerProcess(run.path) as trainer:
-            manifest = trainer.train(facts, Watch(run, progress), Stop(run.path, print))
+            view = MergingView(StatusFile(run), progress)
+            manifest = trainer.train(facts, Milestones(run.plan), view, Stop(run.path))
             begun = time.monotonic()
         assert time.monotonic() - begun < 30
     assert manifest["totals"]["merges"] == 143
@@ -61,10 +64,11 @@ def test_a_trainer_that_takes_long_to_end_spoils_no_finished_run(
 
 
 def test_a_stop_ends_a_trainer_that_says_nothing(run: RunDirectory) -> None:
-    stop = Stop(run.path, print)
+    stop = Stop(run.path)
     with Progress(show=False) as progress, TrainerProcess(run.path) as trainer:
         os.kill(trainer._process.pid, signal.SIGSTOP)
         stop.request()
+        view = MergingView(StatusFile(run), progress)
         with pytest.raises(InterruptedRunError):
-            trainer.train({"stages": {}}, Watch(run, progress), stop)
+            trainer.train({"stages": {}}, Milestones(run.plan), view, stop)
         assert trainer._process.poll() == -signal.SIGKILL  # nothing writes to the run any more

@@ -20,6 +20,7 @@ from bpefleet.kernel.plain import is_mostly_text
 from bpefleet.producer.planning.sources import find_files
 from bpefleet.shared.errors import ExitCode, NotTextError, SourceError
 from tests.command import bpefleet
+from tests.logged import logged
 
 TEXT: Final = "A plain text, with café and naïve in it.\n" * 300
 RECORDS: Final = "".join(json.dumps({"text": f"line one\nline {n}"}) + "\n" for n in range(200))
@@ -92,7 +93,7 @@ BY_NAME: Final = {
 
 def refusal(sources: list[Path | str], **options: bool) -> str:
     with pytest.raises(NotTextError) as caught:
-        find_files(sources, lambda _: None, **options)  # type: ignore[arg-type]
+        find_files(sources, **options)  # type: ignore[arg-type]
     return str(caught.value)
 
 
@@ -115,7 +116,7 @@ def test_a_format_is_known_by_the_file_s_name(tmp_path: Path, name: str) -> None
         path.write_text(TEXT)
         assert name in refusal([path])
         assert name in refusal([tmp_path])
-        assert [found.path for found in find_files([path], print, insist=True)] == [str(path)]
+        assert [found.path for found in find_files([path], insist=True)] == [str(path)]
         path.unlink()
 
 
@@ -126,8 +127,8 @@ def test_nobody_can_insist_that_such_bytes_are_text(tmp_path: Path, name: str) -
     assert name in refusal([path], insist=True)
     (tmp_path / "text.txt").write_text(TEXT)
     (tmp_path / "records.jsonl").write_text(RECORDS)
-    said: list[str] = []
-    found = find_files([tmp_path], said.append, insist=True)
+    with logged() as said:
+        found = find_files([tmp_path], insist=True)
     assert [Path(file.path).name for file in found] == ["records.jsonl", "text.txt"]
     assert said == [f"{tmp_path}: 1 file was passed over (empty or binary): {path}"]
 
@@ -159,7 +160,7 @@ def test_nobody_can_insist_that_such_bytes_are_text(tmp_path: Path, name: str) -
 def test_text_is_text(tmp_path: Path, text: str) -> None:
     path = tmp_path / "a.txt"
     path.write_text(text)
-    assert [file.size for file in find_files([path], print)] == [len(text.encode())]
+    assert [file.size for file in find_files([path])] == [len(text.encode())]
 
 
 def test_records_longer_than_the_first_block_are_known(tmp_path: Path) -> None:
@@ -170,8 +171,8 @@ def test_records_longer_than_the_first_block_are_known(tmp_path: Path) -> None:
 
 def test_json_that_is_no_lines_is_counted_with_a_warning(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{\n  "name": "value"\n}\n')
-    said: list[str] = []
-    assert len(find_files([tmp_path], said.append)) == 1
+    with logged() as said:
+        assert len(find_files([tmp_path])) == 1
     assert "JSON is counted as it stands" in said[0]
 
 
@@ -255,4 +256,4 @@ def test_a_source_error_is_what_it_is(tmp_path: Path) -> None:
     """Whoever catches errors of sources catches this one."""
     (tmp_path / "a.gz").write_bytes(BY_FIRST_BYTES["gzip"])
     with pytest.raises(SourceError, match="gzip -dk"):
-        find_files([tmp_path / "a.gz"], print)
+        find_files([tmp_path / "a.gz"])

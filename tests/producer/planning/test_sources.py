@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bpefleet.producer.planning.sources import find_files
-from bpefleet.shared.errors import SourceError
+from bpefleet.shared.errors import InterruptedRunError, SourceError
+from tests.logged import logged
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def names(sources: list[str | Path], said: list[str] | None = None) -> list[str]:
-    warn = (said if said is not None else []).append
-    return [os.path.basename(file.path) for file in find_files(sources, warn)]  # noqa: PTH119
+def names(sources: list[str | Path]) -> list[str]:
+    return [os.path.basename(file.path) for file in find_files(sources)]  # noqa: PTH119
 
 
 @pytest.fixture
@@ -32,16 +32,16 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def test_a_folder_is_read_in_order_and_says_what_it_passes_over(corpus: Path) -> None:
-    said: list[str] = []
-    assert names([corpus], said) == ["a.txt", "b.txt", "c.txt"]
+    with logged() as said:
+        assert names([corpus]) == ["a.txt", "b.txt", "c.txt"]
     assert len(said) == 1
     assert "2 files were passed over" in said[0]
     assert "image.png" in said[0]
 
 
 def test_globs_and_files_keep_the_order_given_and_count_once(corpus: Path) -> None:
-    said: list[str] = []
-    found = names([corpus / "b.txt", f"{corpus}/*.txt", f"{corpus}/**/c*"], said)
+    with logged() as said:
+        found = names([corpus / "b.txt", f"{corpus}/*.txt", f"{corpus}/**/c*"])
     assert found == ["b.txt", "a.txt", "c.txt"]
     assert said == ["1 file was named more than once, read once"]
 
@@ -90,4 +90,21 @@ def test_a_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     with open(name, "wb") as file:  # noqa: PTH123  Path takes no bytes
         file.write(b"text")
     with pytest.raises(SourceError, match="the name is not UTF-8"):
-        find_files([tmp_path], lambda _: None)
+        find_files([tmp_path])
+
+
+@pytest.mark.parametrize("source", [".", "*.txt", "a.txt"])
+def test_a_listing_ends_when_somebody_asks(corpus: Path, source: str) -> None:
+    def check() -> None:
+        raise InterruptedRunError("stopped")
+
+    with pytest.raises(InterruptedRunError):
+        find_files([corpus / source], check=check)
+
+
+def test_a_listing_asks_before_each_file(tmp_path: Path) -> None:
+    for number in range(100):
+        (tmp_path / f"{number}.txt").write_text("text")
+    asked: list[None] = []
+    assert len(find_files([tmp_path], check=lambda: asked.append(None))) == 100
+    assert len(asked) >= 100

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bpefleet.kernel import CUT_RULES, Cutter
 from bpefleet.producer.planning.sources import SourceFile
 from bpefleet.producer.planning.split import MAX_SEGMENTS, demand_few, even_chunk_size, split
-from bpefleet.shared.corpus.boundaries import CUTTABLE, boundaries
 from bpefleet.shared.errors import ExitCode, SourceError, UsageError
 from bpefleet.shared.pretokens.patterns import PATTERNS, resolve
+from tests.logged import logged
 from tests.naive import pieces, pretokens
 from tests.speed import slowness
 
@@ -24,24 +25,6 @@ if TYPE_CHECKING:
 
     from bpefleet.shared.wire.messages import Segment
 
-# Weighted to what rules treat differently, with every kind of neighbour of a space.
-ALPHABET = st.sampled_from(
-    [
-        *"aZ09 \n\r\t'/.,-_",
-        "'s",
-        " the",
-        "1 a",
-        "a b",
-        "ſ",
-        "é",
-        "\u0301",
-        "中",
-        "٣",
-        "\u3000",
-        "🙂",
-    ]
-)
-TEXTS = st.lists(ALPHABET, max_size=60).map("".join)
 SPECIALS = ("<|end|>", "<|end|><|end|>", "a <b")
 
 
@@ -58,21 +41,9 @@ def source(path: Path, text: bytes) -> SourceFile:
 def chunks_of(
     files: list[SourceFile], pattern: str, size: int, specials: tuple[str, ...] = SPECIALS
 ) -> tuple[list[tuple[Segment, ...]], list[str]]:
-    warnings: list[str] = []
-    cutter = boundaries(resolve(pattern), specials)
-    return list(split(files, cutter, size, warnings.append)), warnings
-
-
-@pytest.mark.parametrize("pattern", sorted(CUTTABLE))
-@given(left=TEXTS, right=TEXTS)
-@settings(max_examples=150)
-def test_a_safe_cut_changes_no_pretoken(pattern: str, left: str, right: str) -> None:
-    text = f"{left}b c{right}"
-    data = text.encode()
-    for cut in boundaries(resolve(pattern), SPECIALS).cuts(data, 1, len(data)):
-        parts = counted(data[:cut].decode(), pattern, SPECIALS)
-        parts += counted(data[cut:].decode(), pattern, SPECIALS)
-        assert parts == counted(text, pattern, SPECIALS)
+    cutter = Cutter(resolve(pattern).name, specials)
+    with logged() as warnings:
+        return list(split(files, cutter, size)), warnings
 
 
 @given(
@@ -139,6 +110,24 @@ def test_a_document_that_cannot_be_cut_is_one_chunk_with_a_warning(tmp_path: Pat
     ]
     assert len(warnings) == 1
     assert "400,000 bytes from byte 0" in warnings[0]
+
+
+@pytest.mark.parametrize("pattern", CUT_RULES)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "天地玄黃宇宙洪荒\n",
+        "天地玄黃，宇宙洪荒。",
+        "いろはにほへと、散りぬるを。",
+        "イロハニホヘト\n",
+    ],
+    ids=["Chinese lines", "Chinese", "Japanese", "kana lines"],
+)
+def test_text_without_spaces_divides(tmp_path: Path, text: str, pattern: str) -> None:
+    file = source(tmp_path / "text", text.encode() * 1000)
+    chunks, warnings = chunks_of([file], pattern, -(-file.size // 10))
+    assert len(chunks) == 10
+    assert warnings == []
 
 
 def test_an_unknown_regex_is_cut_at_special_tokens_only(tmp_path: Path) -> None:

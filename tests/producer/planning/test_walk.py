@@ -12,6 +12,7 @@ from bpefleet.producer.planning.sources import find_files
 from bpefleet.producer.store.claim import new_run
 from bpefleet.shared.errors import SourceError
 from tests.command import bpefleet
+from tests.logged import logged
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,8 +29,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def found(source: str | Path, out: Path | None = None) -> tuple[list[str], str]:
-    said: list[str] = []
-    files = find_files([source], said.append, out=out)
+    with logged() as said:
+        files = find_files([source], out=out)
     return [os.path.basename(file.path) for file in files], "".join(said)  # noqa: PTH119
 
 

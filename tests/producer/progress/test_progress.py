@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bpefleet.producer import train
-from bpefleet.producer.observing.observer import Watch
+from bpefleet.producer.observing.merging_view import MergingView
 from bpefleet.producer.observing.pace import Pace
 from bpefleet.producer.progress.lines import Lines
 from bpefleet.producer.progress.step import Step
@@ -241,13 +241,13 @@ def test_the_merge_stage_is_over_before_files_are_written(
     text, out = tmp_path / "text.txt", tmp_path / "run"
     text.write_text("low lower lowest new newer newest " * 100)
     there: list[bool] = []
-    writing = Watch.writing
+    writing = MergingView.writing
 
-    def seen(watch: Watch) -> None:
+    def seen(view: MergingView) -> None:
         there.append((out / "tokenizer.json").exists())
-        writing(watch)
+        writing(view)
 
-    monkeypatch.setattr(Watch, "writing", seen)
+    monkeypatch.setattr(MergingView, "writing", seen)
     train(text, vocab_size=262, out=out, workers=workers)
     # The trainer does not wait until it is heard.
     assert there == [False] if workers == 0 else len(there) == 1

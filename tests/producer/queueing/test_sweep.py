@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bpefleet.producer.queueing import sweep as sweep_module
+from bpefleet.producer.queueing.chunk_states import ChunkStates
 from bpefleet.producer.queueing.enqueue import Enqueuer
 from bpefleet.producer.queueing.events import Events
 from bpefleet.producer.queueing.sweep import Found, Sweep
 from bpefleet.producer.queueing.workers import live_workers
 from bpefleet.shared.redis.connect import connect_async
 from bpefleet.shared.trust.signing import Signer
+from bpefleet.shared.wire import rq_keys
 from bpefleet.shared.wire.event import event_fields
 from bpefleet.shared.wire.keys import FLEET_WORKER, QUEUE, events_key, job_id
+from bpefleet.shared.wire.kinds import COUNT
 from bpefleet.shared.wire.messages import Failed
 from tests.producer.counting.desk import CHUNKS, make_plan
 
@@ -34,15 +38,18 @@ QUEUE_KEY = f"rq:queue:{QUEUE}"
 class Bench:
     """A sweep, the events that it goes by, and a Redis in which all chunks are queued."""
 
-    def __init__(self, redis: FleetRedis, plan: Plan, sweep: Sweep, events: Events) -> None:
+    def __init__(
+        self, redis: FleetRedis, plan: Plan, states: ChunkStates, sweep: Sweep, events: Events
+    ) -> None:
         self.redis = redis
         self.plan = plan
+        self.states = states
         self.sweep = sweep
         self.events = events
         self.enqueuer = Enqueuer(redis, plan)
 
     async def look(self) -> Found:
-        return await self.sweep.look(range(CHUNKS), self.events)
+        return await self.sweep.look(self.events)
 
     async def read(self) -> int:
         """Read some events; how many."""
@@ -72,11 +79,12 @@ def at_bench(
     def run(test: Callable[[Bench], Awaitable[None]]) -> None:
         async def main() -> None:
             plan = make_plan(tmp_path)
-            said: list[str] = []
             async with connect_async(redis_url) as redis:
-                sweep = Sweep(plan, redis, lambda _workers: None, said.append)
-                events = Events(redis, plan, Signer(), pytest.fail)
-                bench = Bench(connection, plan, sweep, events)
+                states = ChunkStates(COUNT, CHUNKS, range(CHUNKS))
+                states.take(CHUNKS, 0.0)
+                sweep = Sweep(plan.run, states, redis, lambda _workers: None)
+                events = Events(redis, plan, Signer())
+                bench = Bench(connection, plan, states, sweep, events)
                 bench.enqueuer.put(range(CHUNKS))
                 assert await bench.look() == Found()
                 await test(bench)
@@ -165,7 +173,7 @@ def test_a_long_queue_is_read_in_slices(at_bench: Any, monkeypatch: pytest.Monke
         bench.take(4, "started")
         for _ in range(2):
             assert await bench.look() == Found()
-        assert set(bench.sweep.running) == {4}
+        assert bench.states.running() == [(4, "")]
 
     at_bench(test)
 
@@ -185,6 +193,29 @@ def test_only_what_is_alive_and_ours_counts_as_a_worker(at_bench: Any, connectio
         assert [seen.name for seen in bench.sweep.seen] == ["ours", "stranger"]
 
     at_bench(test)
+
+
+def test_workers_are_logged_as_they_join_and_leave(
+    at_bench: Any, connection: Redis, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Of many at once only their number: anyone may have written them."""
+
+    def join(name: str) -> None:
+        connection.hset(rq_keys.worker_key(name), mapping={FLEET_WORKER: "1", "hostname": "h"})
+        connection.sadd(rq_keys.WORKERS, rq_keys.worker_key(name))
+
+    async def test(bench: Bench) -> None:
+        join("one")
+        await bench.look()
+        for number in range(20):
+            join(f"other-{number}")
+        await bench.look()
+        connection.delete(rq_keys.worker_key("one"))
+        await bench.look()
+
+    with caplog.at_level(logging.INFO, "bpefleet"):
+        at_bench(test)
+    assert caplog.messages == ["worker one joined", "20 workers joined", "worker one left"]
 
 
 def test_what_is_queued_or_running_is_left_alone(at_bench: Any) -> None:

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from bpefleet.producer.reports.document import Chart, Paragraph, Table
-from bpefleet.producer.reports.rates import Level, Stretch, over_time, scaling, stretches
-from bpefleet.producer.reports.throughput import throughput
+from bpefleet.producer.reports.sections.rates import Level, Stretch, over_time, scaling, stretches
+from bpefleet.producer.reports.sections.throughput import throughput
 from bpefleet.producer.store.history import COUNTED, Attempt
 
 MB = 1_000_000
@@ -83,8 +83,9 @@ def test_a_number_of_workers_that_was_rare_is_left_out() -> None:
 def test_the_report_tells_both_and_how() -> None:
     parts = list(throughput([end(0, 4, 4), end(2, 4, 3, "w2")]))
     over, by_workers = (part for part in parts if isinstance(part, Chart))
-    assert over.line
-    assert not by_workers.line  # numbers of workers need not be evenly spaced
+    assert over.shape == "steps"
+    assert (over.positions[0], over.positions[-1]) == (0.0, 4.0)
+    assert by_workers.shape == "bars"  # numbers of workers need not be evenly spaced
     assert (by_workers.labels, by_workers.values) == (("1", "2"), (1.0, 2.5))
     table = [part for part in parts if isinstance(part, Table)][-1]
     assert table.rows == (

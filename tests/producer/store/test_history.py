@@ -69,11 +69,11 @@ def test_threads_write_whole_lines(tmp_path: Path) -> None:
     assert len(read_attempts(tmp_path)) == 800
 
 
-def test_an_event_is_dropped_when_the_history_is_on_disk(
+def test_an_event_is_acknowledged_when_the_history_is_on_disk(
     tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     safe, late = 0, []
-    sync, drop = os.fdatasync, Events.drop
+    sync, acknowledge = os.fdatasync, Events.acknowledge
 
     def fdatasync(descriptor: int) -> None:
         nonlocal safe
@@ -81,15 +81,15 @@ def test_an_event_is_dropped_when_the_history_is_on_disk(
         sync(descriptor)
         safe = size
 
-    async def watched_drop(self: Events, event: Any) -> None:
+    async def watched_acknowledge(self: Events, event: Any) -> None:
         line = b'"event":"%s"' % event.id.encode()
         text = await asyncio.to_thread((tmp_path / ATTEMPTS).read_bytes)
         if line not in text[:safe]:
             late.append(event.chunk)
-        await drop(self, event)
+        await acknowledge(self, event)
 
     monkeypatch.setattr(os, "fdatasync", fdatasync)
-    monkeypatch.setattr(Events, "drop", watched_drop)
+    monkeypatch.setattr(Events, "acknowledge", watched_acknowledge)
 
     async def deliver(desk: Desk, chunk: int) -> None:
         if chunk % 3 == 0 and desk.attempts[chunk] == 1:

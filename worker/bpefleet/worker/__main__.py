@@ -16,7 +16,7 @@ from bpefleet.shared.process.command import (
     parent_option,
     redis_option,
 )
-from bpefleet.shared.process.logs import NOTICE
+from bpefleet.shared.process.logs import VERBOSE
 from bpefleet.shared.process.machine import cores
 from bpefleet.shared.process.startup import collect_rarely
 
@@ -62,13 +62,15 @@ from bpefleet.shared.process.startup import collect_rarely
     is_flag=True,
     help="Serve a Redis across the network without a key; takes --corpus-root.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Log each job on stderr.")
+@click.option("-v", "--verbose", count=True, help="Log each job on stderr; twice: each step.")
 @click.option("-q", "--quiet", is_flag=True, help="Log errors of the workers themselves only.")
 @log_format_option()
 @parent_option()
-def main(*, url: str, verbose: bool, quiet: bool, **options: Any) -> None:
+def main(*, url: str, verbose: int, quiet: bool, **options: Any) -> None:
     """Parse the options and serve."""
-    level = logging.INFO if verbose else logging.ERROR if quiet else NOTICE
+    level = VERBOSE[min(verbose, len(VERBOSE) - 1)]
+    if quiet and not verbose:
+        level = logging.ERROR
     collect_rarely()
     from bpefleet.worker.serve import serve  # noqa: PLC0415  RQ and redis come with it
 

@@ -1,4 +1,4 @@
-"""The corpus roots of this process and its work-horses: set once at the start, for all jobs."""
+"""The corpus roots of this process and its work-horses, set once at the start."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _roots: tuple[str, ...] = ()
 
 
 def confine(roots: Iterable[str]) -> None:
-    """Let this process and its children read below `roots` only; none allows any place."""
+    """Let this process and its children read only below `roots`; if empty, anywhere."""
     global _roots  # noqa: PLW0603  a process has one answer, and RQ's jobs no other way to it
     _roots = tuple(roots)
 
 
 def roots() -> tuple[str, ...]:
-    """Where this process may read; none allows any place."""
+    """The directories that this process may read below; empty for any."""
     return _roots
 
 

@@ -1,4 +1,4 @@
-"""Whether this worker would count as its producer does."""
+"""Checks that this worker counts as its producer expects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def demand_same_counting(spec: CountSpec) -> None:
-    """Make sure that this side splits text exactly as the producer's side does.
+    """Make sure that this worker splits text exactly as the producer does.
 
     Raises:
         UsageError: It does not: another version of the kernel, of Unicode or of `regex`.

@@ -1,4 +1,4 @@
-"""Several workers under one parent, which imports once, forks, and keeps them running."""
+"""Several workers under one parent, which imports everything once, forks them and restarts them."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from bpefleet.shared.redis.diagnosis import explained
 from bpefleet.shared.redis.pulse import Pulse
 from bpefleet.shared.wire import keys
 from bpefleet.worker import tasks  # noqa: F401 - imported once here, not by every work-horse
+from bpefleet.worker.activity_log import LOOK_SECONDS
 from bpefleet.worker.corpus import confine
 from bpefleet.worker.signals import STOPS, Signals
-from bpefleet.worker.told import LOOK_SECONDS
 from bpefleet.worker.worker import FleetWorker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bpefleet.shared.trust.signing import Signer
-    from bpefleet.worker.told import Told
+    from bpefleet.worker.activity_log import ActivityLog
 
-log = logging.getLogger("bpefleet.worker")
+logger = logging.getLogger(__name__)
 
 _HEALTHY_AFTER: Final = 60.0
 _LONGEST_DELAY: Final = 30.0
@@ -43,37 +43,43 @@ class _Child:
 
     Attributes:
         born: When it was forked.
-        deaths: How many before it died young in a row.
-        desk: Where it notes what it does.
+        deaths: How many workers before it died early in a row.
+        slot: Its slot in the shared tally.
     """
 
     born: float
     deaths: int
-    desk: int
+    slot: int
 
 
 class WorkerPool:
     """Forks workers, replaces those that die, and stops them all on a signal.
 
-    The first SIGTERM or SIGINT lets the running chunks end; the second kills, and so does the first
-    if Redis is away, since nobody could be told of those chunks. Each worker is a process group of
-    its own, so that Ctrl-C in a terminal reaches the pool alone, which passes it on once. Workers
-    die with the pool, and work-horses with their worker.
+    The first SIGTERM or SIGINT lets the running chunks finish; the second kills the workers. The
+    first kills them, too, if Redis is away, since their results could not be stored. Each worker
+    has its own process group, so that Ctrl-C in a terminal reaches the pool alone, which passes it
+    on once. Workers die with the pool, and work-horses with their worker.
 
-    The workers wait for a Redis that is away; the pool says so, once for all of them.
+    The workers wait for a Redis that is away; the pool logs it once for all of them.
     """
 
     def __init__(
-        self, url: str, processes: int, *, signer: Signer, told: Told, roots: Sequence[str] = ()
+        self,
+        url: str,
+        processes: int,
+        *,
+        signer: Signer,
+        activity: ActivityLog,
+        roots: Sequence[str] = (),
     ) -> None:
         """Prepare a pool.
 
         Args:
             url: The Redis to serve.
             processes: How many workers.
-            signer: Has the fleet's key, if there is one.
-            told: Tells people what the workers do.
-            roots: Where sources may lie; empty for anywhere.
+            signer: Holds the fleet's key, if there is one.
+            activity: Logs what the workers do.
+            roots: The directories that sources may be below; empty for any.
         """
         self._url = url
         self._processes = processes
@@ -84,37 +90,37 @@ class WorkerPool:
         self._deserted = False
         self._signals = Signals()
         self._pulse = Pulse(url)
-        self._told = told
+        self._activity = activity
         self._free = list(range(processes))
 
     def run(self) -> int:
         """Serve until stopped.
 
         Returns:
-            An exit code: 0 if one signal stopped it, 130 if a second one had the workers killed.
+            An exit code: 0 if one signal stopped it, 130 if a second one killed the workers.
         """
         confine(self._roots)
-        gc.freeze()  # collections in the children would copy pages that they share
+        gc.freeze()  # garbage collection in the children would copy shared pages
         with self._signals:
             for _ in range(self._processes):
                 self._start(deaths=0)
-            self._told.begin()
+            self._activity.begin()
             while self._children:
                 for _ in self._signals.wait(min(self._pulse.due_in, LOOK_SECONDS)):
                     self._stop()
                 self._reap()
                 self._feel_pulse()
-                self._told.look()
+                self._activity.look()
         self._pulse.close()
-        self._told.end()
+        self._activity.end()
         return 0 if self._stops <= 1 else 128 + signal.SIGINT
 
     def _start(self, deaths: int) -> None:
-        pool, desk = os.getpid(), self._free.pop()
+        pool, slot = os.getpid(), self._free.pop()
         with self._signals.held():
             if (pid := os.fork()) == 0:
-                self._work(pool, deaths, desk)
-        self._children[pid] = _Child(time.monotonic(), deaths, desk)
+                self._work(pool, deaths, slot)
+        self._children[pid] = _Child(time.monotonic(), deaths, slot)
 
     def _reap(self) -> None:
         while self._children:
@@ -127,38 +133,43 @@ class WorkerPool:
         child = self._children.pop(pid, None)
         code = os.waitstatus_to_exitcode(status)
         if child is not None:
-            self._free.append(child.desk)
-            self._told.tally.desk(child.desk).end()
+            self._free.append(child.slot)
+            self._activity.tally.slot(child.slot).end()
         if child is None or self._stops or code == 0:
             return
         young = time.monotonic() - child.born < _HEALTHY_AFTER
         deaths = child.deaths + 1 if young else 0
         how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
-        log.warning("worker process %d %s; starting another", pid, how)
+        logger.warning("worker process %d %s; starting another", pid, how)
         self._start(deaths)
 
     def _stop(self) -> None:
         self._stops += 1
+        logger.info(
+            "stopping: the running chunks are finished first; a second signal stops at once"
+            if self._stops == 1
+            else "stopping at once"
+        )
         self._send(signal.SIGTERM if self._stops == 1 else signal.SIGKILL)
 
     def _send(self, number: signal.Signals) -> None:
-        # All of them are there: the ended ones are taken off the list in the moment of `waitpid`.
+        # All of these exist: those that ended leave the list as soon as `waitpid` returns them.
         for pid in self._children:
             os.kill(pid, number)
 
     def _feel_pulse(self) -> None:
         if self._children and not self._pulse.due_in and (text := self._pulse.beat()):
-            log.warning("%s", text)
+            logger.warning("%s", text)
         if self._stops and self._pulse.away_since and not self._deserted:
             self._deserted = True
-            log.warning("stopping at once; what was being counted is counted again elsewhere")
+            logger.warning("stopping at once; what was being counted is counted again elsewhere")
             self._send(signal.SIGKILL)
 
-    def _work(self, pool: int, deaths: int, desk: int) -> None:
-        """The life of a worker process; never returns.
+    def _work(self, pool: int, deaths: int, slot: int) -> None:
+        """Run a worker process; never returns.
 
-        One that follows others that died young waits first, here rather than in the pool, so that
-        the pool is never deaf.
+        If workers before it died early, it waits first: here, not in the pool, which has to answer
+        signals at once.
         """
         code = 1
         try:
@@ -171,17 +182,19 @@ class WorkerPool:
             worker = FleetWorker(
                 keys.QUEUE,
                 connection=connect(self._url, self._signer),
-                desk=self._told.tally.desk(desk),
+                slot=self._activity.tally.slot(slot),
             )
             bind(worker=worker.name)
-            worker.work(logging_level=logging.getLevelName(log.getEffectiveLevel()))
-            # RQ ends its loop in silence after an unexpected error, too.
+            # RQ's own debug records tell of RQ, not of the fleet.
+            level = max(logger.getEffectiveLevel(), logging.INFO)
+            worker.work(logging_level=logging.getLevelName(level))
+            # RQ ends its loop without a word after an unexpected error, too.
             code = 0 if worker.stop_requested else 1
-        except StopRequested:  # RQ's loop catches it, but not between its turns
+        except StopRequested:  # RQ's loop catches it, but not between two jobs
             code = 0
         except RedisError as error:
-            log.error("%s", explained(self._url, error))  # noqa: TRY400  it says all
+            logger.error("%s", explained(self._url, error))  # noqa: TRY400  its text says all
         except BaseException:
-            log.exception("worker process %d failed", os.getpid())
+            logger.exception("worker process %d failed", os.getpid())
         finally:
             os._exit(code)

@@ -1,4 +1,4 @@
-"""Leaving a chunk's counts in Redis, and the manifest that says where and what they are."""
+"""Publishes a chunk's counts in Redis, and returns the message that says where they are."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FULL_PAUSE: Final = 1.0
 
 
 def put(job: FleetJob, key: str, payload: bytes) -> None:
-    """Store the payload, waiting for room where Redis is full: the aggregator makes some."""
+    """Store the payload. If Redis is full, wait until the aggregator has removed others."""
     while True:
         try:
             job.connection.set(key, payload, ex=keys.PAYLOAD_TTL)
@@ -43,7 +43,7 @@ def publish(
     tally: Tally,
     stages: Stages,
 ) -> Counted:
-    """Put the counts under a key of their own: as an RQ result they would cost five times more.
+    """Store the counts under their own key: as an RQ result they would take five times as long.
 
     Args:
         job: The running job, for its connection and worker.
@@ -51,8 +51,8 @@ def publish(
         chunk: The chunk's index.
         digest: Hex digest of what the counts depend on, to go with them.
         counts: The counts.
-        tally: What else was met.
-        stages: The attempt's stages so far.
+        tally: What else was found in the text.
+        stages: The stages of the attempt so far.
 
     Raises:
         SourceError: The counts are more than Redis can hold in one value.

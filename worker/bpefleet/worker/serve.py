@@ -1,4 +1,4 @@
-"""Serving a Redis with workers, from the first check to the last exit."""
+"""Serves a Redis with workers, from the first checks to the exit."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from bpefleet.shared.redis.connect import check, demand_trust
 from bpefleet.shared.redis.redis_url import is_local, redacted
 from bpefleet.shared.redis.rights import Role
 from bpefleet.shared.trust.signing import read_key
+from bpefleet.worker.activity_log import ActivityLog
 from bpefleet.worker.pool import WorkerPool
 from bpefleet.worker.tally import Tally
-from bpefleet.worker.told import Told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,10 +42,10 @@ def serve(
         processes: How many workers.
         level: What to log on stderr, as in `logging`.
         log_format: How: one of `logs.FORMATS`.
-        roots: Where sources may lie; empty for anywhere.
+        roots: The directories that sources may be below; empty for any.
         key_file: File with the fleet's key.
         insecure: Whether to serve a Redis across the network without a key.
-        parent: Process id of the command that started this one, if the workers are to end with it.
+        parent: The process id of the command that started this one, if the workers end with it.
 
     Returns:
         The exit code.
@@ -69,8 +69,8 @@ def serve(
             raise UsageError(f"the corpus root {root} is no directory")
     check(url, Role.WORKER)
     tally = Tally(processes)
-    told = Told(tally, _served(url, processes, signer, roots))
-    return WorkerPool(url, processes, signer=signer, roots=roots, told=told).run()
+    activity = ActivityLog(tally, _served(url, processes, signer, roots))
+    return WorkerPool(url, processes, signer=signer, roots=roots, activity=activity).run()
 
 
 def _served(url: str, processes: int, signer: Signer, roots: Sequence[str]) -> str:

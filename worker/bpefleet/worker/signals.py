@@ -1,4 +1,4 @@
-"""Signals as something to wait for, so that nothing is done in the middle of something else."""
+"""Waits for signals, in place of handlers that could interrupt the pool at any step."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _AWAITED: Final = (*STOPS, signal.SIGCHLD)
 
 
 class Signals:
-    """A context manager in which SIGTERM, SIGINT and SIGCHLD do nothing but end `wait`.
+    """A context manager in which SIGTERM, SIGINT and SIGCHLD only end `wait`.
 
-    For the main thread. A handler that acts may come between any two steps of what it acts on: a
-    child that was just reaped, or is about to be forked.
+    For the main thread. A handler that acted itself could run between any two steps of the pool:
+    just after a child was reaped, or just before one is forked.
     """
 
     def __init__(self) -> None:
@@ -35,13 +35,13 @@ class Signals:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Have signals do again what they do by default."""
+        """Give the signals their default effect again."""
         self.leave()
 
     def wait(self, seconds: float) -> list[int]:
-        """The stop signals that came, in their order; returns when any signal comes, or time is up.
+        """Wait for any signal, or until the time is up. Returns the stop signals, in their order.
 
-        A child's end is no stop, but worth a look.
+        The end of a child ends the wait as well, and returns none.
         """
         select.select([self._near], [], [], seconds)
         came = b""
@@ -51,7 +51,7 @@ class Signals:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Within the block, stop signals wait: one for a new child must not reach our list."""
+        """Within the block, stop signals wait: one for a new child must not be noted here."""
         signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
         try:
             yield
@@ -59,7 +59,7 @@ class Signals:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
 
     def leave(self) -> None:
-        """In a child that was forked while they were held: be as any other process."""
+        """In a child that was forked while they were held: treat signals as any process does."""
         for number in _AWAITED:
             signal.signal(number, signal.SIG_DFL)
         signal.set_wakeup_fd(-1)

@@ -1,4 +1,4 @@
-"""What a work-horse is at, for those who look on, and how long each stage of a chunk takes."""
+"""The stage that a work-horse is in, shown in Redis, and how long each stage of a chunk takes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Stages:
     """The stages of one attempt.
 
     Attributes:
-        seconds: By stage, of those that ended.
-        log: For what the attempt has to say.
+        seconds: The duration of each stage that ended.
+        log: The log of the attempt.
     """
 
     def __init__(self, job: FleetJob, run: str, chunk: int) -> None:
@@ -32,9 +32,9 @@ class Stages:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Show what the block does, in the job's hash, and time it."""
+        """Show the stage in the job's hash during the block, and time it."""
         self.log.info("%s", name)
-        # Nobody's attempt may fail for want of an onlooker.
+        # An attempt must not fail because its stage could not be shown.
         with suppress(RedisError):
             self._job.show(name)
         start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""What the workers of a pool do and did, in memory that they share with it."""
+"""What the workers of a pool do and have done, in memory that they share with it."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import Final
 
 _FORM: Final = struct.Struct("=?32sqqq")
-"""Busy or not, with which run; chunks counted, their bytes, attempts that failed."""
+"""A slot: busy or not, with which run; chunks counted, their bytes, failed attempts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """What is noted at a desk, or at all together.
+    """The contents of one slot, or the sums of several.
 
     Attributes:
-        busy: Workers that are at a job just now.
-        runs: The runs that they work for, or that they worked for last.
+        busy: Workers that are running a job now.
+        runs: The runs that they work for, or last worked for.
         chunks: Chunks counted.
         bytes: Their bytes.
         failed: Attempts that failed.
@@ -30,7 +30,7 @@ class Noted:
     failed: int = 0
 
     def plus(self, more: Noted) -> Noted:
-        """These and some more."""
+        """These added to others."""
         return Noted(
             self.busy + more.busy,
             self.runs | more.runs,
@@ -40,8 +40,8 @@ class Noted:
         )
 
 
-class Desk:
-    """Where one worker, and its work-horse, note what they do: the two never at once."""
+class Slot:
+    """Where one worker and its work-horse note what they do, never both at once."""
 
     def __init__(self, memory: mmap.mmap, at: int) -> None:
         self._memory = memory
@@ -53,7 +53,7 @@ class Desk:
         _FORM.pack_into(self._memory, self._at, True, run.encode(), *sums)
 
     def end(self) -> None:
-        """It is over, however it went."""
+        """The job is over, whether or not it succeeded."""
         _, *rest = _FORM.unpack_from(self._memory, self._at)
         _FORM.pack_into(self._memory, self._at, False, *rest)
 
@@ -68,29 +68,29 @@ class Desk:
         _FORM.pack_into(self._memory, self._at, *others, failed + 1)
 
     def noted(self) -> Noted:
-        """What is noted here."""
+        """The contents."""
         busy, run, *sums = _FORM.unpack_from(self._memory, self._at)
         name = run.rstrip(b"\0").decode("utf-8", "replace")
         return Noted(int(busy), frozenset({name} if name else ()), *sums)
 
 
 class Tally:
-    """A desk for each worker of a pool. They stay when a worker dies: another one takes its place.
+    """A slot for each worker of a pool. A worker that replaces a dead one gets its slot.
 
-    Made before the workers are forked.
+    It is made before the workers are forked.
     """
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
         self._memory = mmap.mmap(-1, workers * _FORM.size)
 
-    def desk(self, number: int) -> Desk:
-        """One of the desks."""
-        return Desk(self._memory, number * _FORM.size)
+    def slot(self, number: int) -> Slot:
+        """One of the slots."""
+        return Slot(self._memory, number * _FORM.size)
 
     def noted(self) -> Noted:
-        """What is noted at all of them."""
+        """The sums of all slots."""
         found = Noted()
         for number in range(self.workers):
-            found = found.plus(self.desk(number).noted())
+            found = found.plus(self.slot(number).noted())
         return found

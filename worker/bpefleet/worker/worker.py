@@ -1,4 +1,4 @@
-"""RQ's worker, made quick to notice death, silent about success, and unable to run anything else.
+"""RQ's worker, with changes: it notices death quickly and runs the fleet's jobs only.
 
 Importing this module makes JSON the serializer of the whole process, RQ's own commands included:
 `rq info -w bpefleet.worker.worker.FleetWorker` rewrites nothing as pickle.
@@ -24,6 +24,7 @@ from rq.utils import now
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.process.lifeline import die_with
 from bpefleet.shared.process.memory import memory_limit, peak_of
+from bpefleet.shared.process.repeated_warnings import RepeatedWarnings
 from bpefleet.shared.process.text import printable
 from bpefleet.shared.queue.jobs import FAILURE_TTL, HEARTBEAT, FleetJob
 from bpefleet.shared.queue.serializer import JsonSerializer, install
@@ -41,14 +42,16 @@ if TYPE_CHECKING:
     from rq import Queue
     from rq.job import Job
 
-    from bpefleet.worker.tally import Desk
+    from bpefleet.worker.tally import Slot
 
 install()
 # RQ asks whether stdout is a terminal, and writes colours into what goes to our logs on stderr.
 logutils.colorizer.notty = True
 
+logger = logging.getLogger(__name__)
+
 _MUCH: Final = 0.2
-"""Of all memory: a work-horse with less was hardly killed for want of it."""
+"""The share of all memory above which a killed work-horse probably ran out of it."""
 
 _VERSION: Final = version("bpefleet")
 
@@ -57,7 +60,7 @@ _RQ_DEQUEUE_MARGIN: Final = 15
 
 
 class _Brief(logging.Filter):
-    """Takes the traceback out of records about an error of Redis's: its text says it all."""
+    """Removes the traceback from records about an error of Redis: the error's text is enough."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Let the record pass, shortened."""
@@ -74,16 +77,16 @@ _BRIEFLY: Final = _Brief()
 class FleetWorker(Worker):
     """An RQ worker that serves `keys.QUEUE` and nothing else.
 
-    It gives a sign of life every `HEARTBEAT` seconds, busy or idle, and everything that says it
-    is alive expires after `LOST_AFTER`: what is listed in Redis is alive. Maintenance is left to
-    the producer, since several workers at it queue an abandoned job several times.
+    It sends a heartbeat every `HEARTBEAT` seconds, busy or idle, and its keys expire after
+    `LOST_AFTER`: a worker that Redis lists is alive. The producer does the maintenance, since
+    several workers that do it queue an abandoned job several times.
     """
 
     job_class = FleetJob
     log_result_lifespan = False
 
     def __init__(
-        self, queues: Any, name: str | None = None, *, desk: Desk | None = None, **options: Any
+        self, queues: Any, name: str | None = None, *, slot: Slot | None = None, **options: Any
     ) -> None:
         options |= {
             "job_class": FleetJob,
@@ -96,7 +99,10 @@ class FleetWorker(Worker):
         self._met_own_key = False
         self._told_other_key = False
         self.log.addFilter(_BRIEFLY)
-        self._desk = desk or Tally(1).desk(0)
+        self._refused = RepeatedWarnings(logger, "jobs were refused by this worker")
+        self._dropped = RepeatedWarnings(logger, "jobs were too old and dropped by this worker")
+        self._nameless = RepeatedWarnings(logger, "entries of the queue named no job; dropped")
+        self._slot = slot or Tally(1).slot(0)
         # RQ itself makes workers without queues when it lists them.
         if self.queues and self.queue_names() != [keys.QUEUE]:
             raise UsageError(f"this worker serves the queue {keys.QUEUE!r} only")
@@ -109,7 +115,7 @@ class FleetWorker(Worker):
 
     @property
     def stop_requested(self) -> bool:
-        """Whether someone asked this worker to stop."""
+        """Whether somebody asked this worker to stop."""
         return self._shutdown_requested_date is not None
 
     @property
@@ -118,11 +124,11 @@ class FleetWorker(Worker):
         return False
 
     def get_heartbeat_ttl(self, job: Job, working_time: float = 0.0) -> int:  # noqa: ARG002
-        """Seconds until a silent execution counts as abandoned; RQ would add a minute."""
+        """Seconds without a heartbeat until an attempt is abandoned; RQ would add a minute."""
         return LOST_AFTER
 
     def heartbeat(self, timeout: int | None = None, pipeline: Pipeline | None = None) -> None:  # noqa: ARG002
-        """Give a sign of life, and register again if a restarted Redis forgot this worker."""
+        """Send a heartbeat, and register again in case a restarted Redis forgot this worker."""
         if pipeline is not None:
             super().heartbeat(LOST_AFTER, pipeline)
             return
@@ -133,7 +139,7 @@ class FleetWorker(Worker):
             own.execute()
 
     def serialize(self) -> dict[Any, Any]:
-        """What Redis tells of this worker: that it runs the fleet's jobs only, among others."""
+        """The worker's fields in Redis, with bpefleet's version and the id of the key."""
         signer: Signer = getattr(self.connection, "signer", Signer())
         return super().serialize() | {
             keys.FLEET_WORKER: _VERSION,
@@ -141,10 +147,10 @@ class FleetWorker(Worker):
         }
 
     def execute_job(self, job: Job, queue: Queue) -> None:
-        """Count a chunk in a work-horse; what is not to be run costs no fork.
+        """Count a chunk in a work-horse. A job that is refused or too old costs no fork.
 
-        A worker that has met no job of its own key's takes its time with those of another: it would
-        have them off the queue faster than the workers that can count them.
+        A worker that has only met jobs with another key pauses after each: it would otherwise take
+        them off the queue faster than the workers that can count them.
         """
         if isinstance(job, FleetJob) and (why := job.unfit):
             self._put_aside(job, queue, why)
@@ -154,20 +160,20 @@ class FleetWorker(Worker):
             self._drop(job, queue)
         else:
             self._met_own_key = True
-            self._desk.begin(place[0] if (place := keys.run_and_chunk(job.id)) else "")
+            self._slot.begin(place[0] if (place := keys.run_and_chunk(job.id)) else "")
             try:
                 super().execute_job(job, queue)
             finally:
-                self._desk.end()
+                self._slot.end()
 
     def _put_aside(self, job: FleetJob, queue: Queue, why: str) -> None:
-        """Record that a job is refused, for those who look."""
+        """Record and log that a job is refused."""
         if not job.foreign:
-            self.log.warning("job %s %s; it is not run", job.id, printable(why), extra=_about(job))
+            self._refused.tell(f"job {job.id} {why}; it is not run", **_about(job))
         elif not self._told_other_key:
             self._told_other_key = True
             text = "job %s %s; it is not run: give producer and workers the same --key-file"
-            self.log.warning(text, job.id, printable(why), extra=_about(job))
+            logger.warning(text, job.id, why, extra=_about(job))
         job.failure_ttl = FAILURE_TTL  # else RQ keeps it for a year
         with self.connection.pipeline() as pipeline:
             pipeline.lrem(queue.intermediate_queue.key, 1, job.id)
@@ -175,80 +181,80 @@ class FleetWorker(Worker):
             pipeline.execute()
 
     def _drop(self, job: FleetJob, queue: Queue) -> None:
-        """Forget a job whose last date is over: a run that wants it yet queues it again."""
-        text = "job %s (%s) was to be begun by %s; it is dropped"
-        self.log.warning(text, job.id, job.description, job.last_date, extra=_about(job))
+        """Delete a job that is too old: a run that still wants it queues it again."""
+        text = f"job {job.id} ({job.description}) was to be begun by {job.last_date}; it is dropped"
+        self._dropped.tell(text, **_about(job))
         with self.connection.pipeline() as pipeline:
             pipeline.lrem(queue.intermediate_queue.key, 1, job.id)
             pipeline.unlink(job.key)
             pipeline.execute()
 
     def fork_work_horse(self, job: Job, queue: Queue) -> None:
-        """Fork the process that counts, with a log that is empty."""
+        """Fork the process that counts, with an empty log."""
         self._tail.begin()
         super().fork_work_horse(job, queue)
 
     def handle_job_success(self, job: Job, *args: Any, **options: Any) -> None:
-        """Record a success, in the work-horse, and tell the pool."""
+        """Record a success, in the work-horse, and note it for the pool."""
         super().handle_job_success(job, *args, **options)
         if isinstance(job, FleetJob):
-            self._desk.counted(job.bytes_read)
+            self._slot.counted(job.bytes_read)
 
     def main_work_horse(self, job: Job, queue: Queue) -> None:
-        """In the work-horse: count, and keep the last lines of the log."""
+        """In the work-horse: count, and keep the last log lines."""
         self._tail.follow()
         if isinstance(job, FleetJob):
             job.log_text = self._tail.text
         super().main_work_horse(job, queue)
 
     def handle_job_failure(self, job: Job, *args: Any, **options: Any) -> None:
-        """Record a failure, in the work-horse or, after its death, here; with the log's end."""
+        """Record a failure with the last log lines: in the work-horse or, after its death, here."""
         if isinstance(job, FleetJob) and job.failed is not None:
             job.failed = replace(job.failed, log=self._tail.text())
         super().handle_job_failure(job, *args, **options)
-        self._desk.failed()
+        self._slot.failed()
 
     def setup_work_horse_signals(self) -> None:
-        """In the work-horse: die with the worker, lest a finished zombie reports a lost job."""
+        """In the work-horse: die with the worker, so that no orphan reports a job as lost."""
         super().setup_work_horse_signals()  # type: ignore[no-untyped-call]
         if self.pid is not None:
             die_with(self.pid)
 
     def dequeue_job_and_maintain_ttl(self, *args: Any, **options: Any) -> Any:
-        """Take a job; what is on the queue and is no job's name is dropped with a warning."""
+        """Take a job. Entries of the queue that name no job are dropped with a warning."""
         while True:
             try:
                 return super().dequeue_job_and_maintain_ttl(*args, **options)
             except ValueError:  # RQ cannot even make a job of it
-                self.log.warning("an entry of the queue that names no job was dropped")
+                self._nameless.tell("an entry of the queue that names no job was dropped")
 
     def handle_exception(self, job: Job, *exc_info: Any) -> None:
         """Log a failed chunk in one line; the traceback is in the job and in its event."""
-        text, why = "job %s (%s) failed: %s", printable(str(exc_info[1]))
-        self.log.warning(text, job.id, job.description, why, extra=_about(job))
+        text = "job %s (%s) failed: %s"
+        logger.warning(text, job.id, job.description, exc_info[1], extra=_about(job))
 
     def handle_work_horse_killed(
         self, job: Job, retpid: int | None, ret_val: int | None, rusage: struct_rusage | None
     ) -> None:
-        """Say in plain words how the work-horse ended, in the log and in the job's event."""
+        """Say how the work-horse ended, in the log and in the job's event."""
         failed = _explain_death(retpid, ret_val, rusage)
         text = "job %s (%s): %s"
-        self.log.warning(text, job.id, job.description, failed.error, extra=_about(job))
+        logger.warning(text, job.id, job.description, failed.error, extra=_about(job))
         if isinstance(job, FleetJob):
             job.failed = replace(failed, worker=self.name)
 
     def _pubsub_exception_handler(self, exc: Exception, _pubsub: PubSub, thread: Any) -> None:
-        """Do without RQ's commands if Redis refuses them; its absence is waited for elsewhere."""
+        """Do without RQ's commands if Redis refuses them."""
         if not isinstance(exc, RedisError):
             raise exc
-        self.log.warning("RQ's commands to this worker are not heard: %s", exc)
+        logger.warning("RQ's commands to this worker are not heard: %s", exc)
         thread.stop()
 
     def unsubscribe(self) -> None:
         """Leave the command channel without delay.
 
-        The listening thread must be told to end before the reply to the unsubscribing wakes it,
-        or it waits again and the worker's exit takes a second longer.
+        The listening thread must be told to end before the reply to UNSUBSCRIBE wakes it, or it
+        waits once more, and the worker's exit takes a second longer.
         """
         if self.pubsub_thread:
             self.pubsub_thread.stop()
@@ -256,7 +262,7 @@ class FleetWorker(Worker):
 
 
 def _about(job: Job) -> dict[str, str | int]:
-    """What a record of a job is about; see `logs.FIELDS`."""
+    """What a record about a job has as its `extra`."""
     place = keys.run_and_chunk(job.id)
     return {"run": place[0], "chunk": place[1]} if place else {}
 

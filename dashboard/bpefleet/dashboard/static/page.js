@@ -6,7 +6,7 @@ import { drawFailures, listenToButtons } from "./failures.js";
 import { drawFleet } from "./fleet.js";
 import { drawHead, drawNotice, drawReport, drawTimes } from "./head.js";
 import { drawLegend, drawMap, drawPicked, listenToMap } from "./map.js";
-import { drawCourse, drawWorkerRates } from "./plots.js";
+import { drawCourse, drawWorkerRates, redrawPlots, resizePlots } from "./plots.js";
 import { drawAll } from "./runs.js";
 import { follow, setLink } from "./server.js";
 import { RUN, WORKERS, learn, state } from "./state.js";
@@ -47,11 +47,12 @@ function drawRun(changed) {
   if (changed.workers || changed.head) drawWorkers(head, state.parts.workers ?? []);
   if (changed.timings || changed.lag || changed.failures) drawTimings();
 }
-function redraw() {
-  if (!RUN || !state.parts.head) return;
-  drawMap();
-  drawCourse();
-  drawWorkerRates();
+function whenShown(drawPlots) {
+  return () => {
+    if (!RUN || !state.parts.head) return;
+    drawMap();
+    drawPlots();
+  };
 }
 
 // What is told as "… ago" grows old by itself.
@@ -69,8 +70,8 @@ function begin() {
   if (!RUN) $(WORKERS ? "to-workers" : "to-runs").setAttribute("aria-current", "page");
   listenToButtons();
   listenToMap();
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-  addEventListener("resize", redraw);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", whenShown(redrawPlots));
+  addEventListener("resize", whenShown(resizePlots));
   setInterval(age, 1000);
   follow(take);
 }

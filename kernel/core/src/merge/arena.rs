@@ -50,6 +50,30 @@ struct Class {
 }
 
 /// The unique pre-tokens, laid out for merging.
+///
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// use bpefleet_core::merge::{Arena, MergeError, Options, TieBreak};
+/// use bpefleet_core::table::CountTable;
+///
+/// let mut table = CountTable::new();
+/// table.add(b" the", 2).expect("it fits");
+/// let mut go_on = |_: &[_]| ControlFlow::Continue(());
+/// let arena = Arena::build(table.iter(), &mut go_on)?;
+/// drop(table); // Its memory is free for the merging.
+/// let options = Options {
+///     merges: 10,
+///     tie_break: TieBreak::RawId,
+///     min_frequency: 0,
+///     max_token_length: Some(3),
+/// };
+/// let merges = arena.merge(&options, &mut go_on)?;
+/// // ` t` and `he`, or ` t` and `h`, but never the four bytes.
+/// assert_eq!((merges[0].left, merges[0].right), (32, 116));
+/// assert_eq!(merges.len(), 2);
+/// # Ok::<(), MergeError>(())
+/// ```
 pub struct Arena {
     pub(super) symbols: Vec<u32>,
     block_counts: Vec<u64>,

@@ -5,6 +5,13 @@ use std::fmt;
 use super::arena::MAX_SLOTS;
 
 /// Why no merges could be learned.
+///
+/// ```
+/// use bpefleet_core::merge::MergeError;
+///
+/// let text = MergeError::Repeated.to_string();
+/// assert!(text.starts_with("a pre-token was given more than once"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeError {
     /// The sum of count × length over the words exceeds 64 bits.

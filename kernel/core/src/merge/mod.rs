@@ -50,6 +50,13 @@ use rewrite::{Joint, Rewriter};
 use tokens::Tokens;
 
 /// Which of several pairs with the same count is merged first.
+///
+/// ```
+/// use bpefleet_core::merge::TieBreak;
+///
+/// assert_eq!(TieBreak::from_name("lexmax"), Some(TieBreak::LexMax));
+/// assert_eq!(TieBreak::ALL.map(TieBreak::name), ["lexmax", "rawid", "hf", "lexmin"]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TieBreak {
     /// The greatest tuple (left bytes, right bytes).
@@ -85,7 +92,7 @@ impl TieBreak {
     }
 }
 
-/// What to learn.
+/// What to learn. See [`merge()`].
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// The most merges to make; fewer if the words are exhausted.
@@ -98,7 +105,7 @@ pub struct Options {
     pub max_token_length: Option<usize>,
 }
 
-/// One merge. Ids are 0 to 255 for the bytes, then 256 for the first merge's token, and so on.
+/// One merge. See [`merge()`]. Ids are 0 to 255 for the bytes, then 256 for the first merge's token, and so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Merge {
     /// Id of the left token.
@@ -119,6 +126,27 @@ pub type Progress<'p> = dyn FnMut(&[Merge]) -> ControlFlow<()> + 'p;
 ///
 /// # Errors
 /// See [`MergeError`].
+///
+/// # Examples
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// use bpefleet_core::merge::{merge, MergeError, Options, TieBreak};
+///
+/// let words = [(&b"abab"[..], 3), (&b"bc"[..], 1)];
+/// let options = Options {
+///     merges: 10,
+///     tie_break: TieBreak::LexMax,
+///     min_frequency: 2,
+///     max_token_length: None,
+/// };
+/// let mut go_on = |_: &[_]| ControlFlow::Continue(());
+/// let merges = merge(words.into_iter(), &options, &mut go_on)?;
+/// let made: Vec<_> = merges.iter().map(|m| (m.left, m.right, m.count)).collect();
+/// // `ab` is 256, and two of it are 257; `bc` occurs less often than asked for.
+/// assert_eq!(made, [(97, 98, 6), (256, 256, 3)]);
+/// # Ok::<(), MergeError>(())
+/// ```
 pub fn merge<'w, W>(
     words: W,
     options: &Options,

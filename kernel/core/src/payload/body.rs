@@ -7,7 +7,7 @@ use crate::table::key::{Key, Mid, Short};
 use crate::table::words::Words;
 use crate::table::CountTable;
 
-/// How many of its least hashes [`check`] notes.
+/// How many of its least hashes [`check`](super::check) notes.
 pub const SAMPLE: usize = 2048;
 
 pub(super) const BAD_ENTRY: PayloadError = PayloadError::Malformed("an entry that cannot be read");

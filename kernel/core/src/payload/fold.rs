@@ -24,14 +24,14 @@ use crate::table::Overflow;
 /// Entries read ahead of each payload.
 const AHEAD: usize = 256;
 
-/// The counts of some payloads together: a payload itself.
+/// The counts of some payloads together: a payload itself. See [`fold`].
 #[derive(Default)]
 pub struct Folded {
     payload: Vec<u8>,
     info: Info,
 }
 
-/// Which payload cannot be folded, and why.
+/// Which payload cannot be folded, and why. See [`fold`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoldError {
     /// Its index.
@@ -69,6 +69,26 @@ impl Folded {
 /// # Errors
 /// [`FoldError`]: a payload that `check` would refuse, or with which the sum of all counts no
 /// longer fits.
+///
+/// # Examples
+/// ```
+/// use bpefleet_core::payload::{encode, fold};
+/// use bpefleet_core::table::CountTable;
+///
+/// let payload = |count| {
+///     let mut table = CountTable::new();
+///     table.add(b" the", count).expect("it fits");
+///     encode(&table, &[7; 32])
+/// };
+/// let folded = fold(&[payload(2), payload(3)], &[7; 32]).expect("both are sound");
+/// assert_eq!(folded.iter().collect::<Vec<_>>(), [(&b" the"[..], 5)]);
+/// assert_eq!(folded.info().unique(), 1);
+/// // In any order the result is the same, to the byte.
+/// assert_eq!(folded.payload(), payload(5));
+///
+/// let error = fold(&[payload(2), Vec::new()], &[7; 32]).err().expect("one is no payload");
+/// assert_eq!(error.index, 1);
+/// ```
 pub fn fold<P: AsRef<[u8]>>(payloads: &[P], digest: &Digest) -> Result<Folded, FoldError> {
     let mut sources = Vec::with_capacity(payloads.len());
     let (mut pretokens, mut room) = (0u64, HEADER_BYTES + TRAILER_BYTES);

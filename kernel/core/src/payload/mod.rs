@@ -33,7 +33,7 @@ pub use header::{Digest, Info, DIGEST_BYTES, FORMAT_VERSION};
 use crate::table::{CountTable, Overflow};
 use header::{HEADER_BYTES, TRAILER_BYTES};
 
-/// Why a payload is refused.
+/// Why a payload is refused. See [`check`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PayloadError {
     /// Shorter than any payload, or than its header says.
@@ -107,7 +107,7 @@ impl fmt::Display for Hex<'_> {
     }
 }
 
-/// What the caller allows a payload to hold.
+/// What the caller allows a payload to hold. See [`check`].
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Bytes of the payload.
@@ -135,6 +135,15 @@ fn demand_at_most(max: u64, size: u64, what: &'static str) -> Result<(), Payload
 }
 
 /// Writes the counts of `table` as a payload for `digest`.
+///
+/// ```
+/// use bpefleet_core::payload::{encode, FORMAT_VERSION};
+/// use bpefleet_core::table::CountTable;
+///
+/// let payload = encode(&CountTable::new(), &[7; 32]);
+/// assert!(payload.starts_with(b"bpefleet"));
+/// assert_eq!(payload[8..12], FORMAT_VERSION.to_le_bytes());
+/// ```
 #[must_use]
 pub fn encode(table: &CountTable, digest: &Digest) -> Vec<u8> {
     let mut payload = vec![0; HEADER_BYTES];
@@ -156,6 +165,26 @@ pub fn encode(table: &CountTable, digest: &Digest) -> Vec<u8> {
 ///
 /// # Errors
 /// [`PayloadError`].
+///
+/// # Examples
+/// ```
+/// use bpefleet_core::payload::{check, encode, Limits, PayloadError};
+/// use bpefleet_core::table::CountTable;
+///
+/// let mut table = CountTable::new();
+/// table.add(b" the", 2)?;
+/// let mut payload = encode(&table, &[7; 32]);
+/// let info = check(&payload, &[7; 32], &Limits::NONE)?;
+/// assert_eq!((info.unique(), info.pretokens), (1, 2));
+///
+/// let limits = Limits { text: 7, ..Limits::NONE };
+/// let error = check(&payload, &[7; 32], &limits).expect_err("it counts eight bytes");
+/// assert!(matches!(error, PayloadError::TooLarge { max: 7, .. }));
+/// assert!(check(&payload, &[8; 32], &Limits::NONE).is_err());
+/// payload[60] ^= 1;
+/// assert_eq!(check(&payload, &[7; 32], &Limits::NONE), Err(PayloadError::Checksum));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn check(payload: &[u8], digest: &Digest, limits: &Limits) -> Result<Info, PayloadError> {
     demand_at_most(limits.bytes, payload.len() as u64, "bytes")?;
     let mut info = read(payload, digest)?;

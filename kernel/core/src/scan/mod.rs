@@ -4,9 +4,9 @@
 //! pre-tokens of a text. The named rules are three families (`gpt2`, `cl100k`, `o200k`)
 //! whose members differ in a constant or two. Each family says its rule twice:
 //!
-//! - [`Family::pretoken_end`], character by character in the order of the expression's
+//! - `Family::pretoken_end`, character by character in the order of the expression's
 //!   alternatives: plain, and right for every text;
-//! - [`Family::cuts`], for 64 bytes at once as algebra on words of bits: fast, and free
+//! - `Family::cuts`, for 64 bytes at once as algebra on words of bits: fast, and free
 //!   to leave any character to the other by calling it odd.
 //!
 //! `window` is the loop that uses the second and falls back on the first; `classify`
@@ -45,7 +45,7 @@ use masks::{Masks, Window};
 use o200k::O200k;
 use window::{Cuts, Machine};
 
-/// Receives pre-tokens in order.
+/// Receives pre-tokens in order. See [`scan`].
 pub trait Sink {
     /// `text[start..end]` is the next pre-token.
     fn pretoken(&mut self, text: &[u8], start: usize, end: usize);
@@ -64,6 +64,23 @@ trait Family {
 ///
 /// `text` is one piece between special tokens and a text of its own: what the
 /// patterns say about the end of the text holds at its end.
+///
+/// ```
+/// use bpefleet_core::scan::{scan, Pattern, Sink};
+///
+/// #[derive(Default)]
+/// struct Pieces(Vec<String>);
+///
+/// impl Sink for Pieces {
+///     fn pretoken(&mut self, text: &[u8], start: usize, end: usize) {
+///         self.0.push(String::from_utf8_lossy(&text[start..end]).into_owned());
+///     }
+/// }
+///
+/// let mut pieces = Pieces::default();
+/// scan(Pattern::Cl100k, "It's 12345!\n", &mut pieces);
+/// assert_eq!(pieces.0, ["It", "'s", " ", "123", "45", "!\n"]);
+/// ```
 pub fn scan<S: Sink>(pattern: Pattern, text: &str, sink: &mut S) {
     scan_on(Machine::detect(), pattern, text, sink);
 }

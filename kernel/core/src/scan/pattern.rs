@@ -1,6 +1,15 @@
 //! The named split rules and their regular expressions.
 
 /// A named split rule that has a native scanner.
+///
+/// ```
+/// use bpefleet_core::scan::Pattern;
+///
+/// assert_eq!(Pattern::from_name("qwen2"), Some(Pattern::Qwen2));
+/// assert_eq!(Pattern::Qwen2.name(), "qwen2");
+/// assert!(Pattern::Qwen2.regex().contains(r"|\p{N}|"));
+/// assert_eq!(Pattern::from_name("deepseek-v3"), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pattern {
     /// GPT-2, and r50k and p50k, which cut alike.

@@ -43,6 +43,22 @@ impl std::fmt::Display for Overflow {
 impl std::error::Error for Overflow {}
 
 /// Pre-tokens and how often each occurred.
+///
+/// ```
+/// use bpefleet_core::table::{CountTable, Overflow};
+///
+/// let mut table = CountTable::new();
+/// table.add(b" the", 2)?;
+/// table.add(b" internationalisation", 1)?;
+/// table.add(b" the", 1)?;
+/// assert_eq!((table.len(), table.pretokens()), (2, 4));
+/// assert_eq!((table.get(b" the"), table.get(b" a")), (3, 0));
+/// assert!(table.iter().any(|(pretoken, count)| pretoken == b" the" && count == 3));
+/// // What does not fit is refused, and nothing of it is added.
+/// assert_eq!(table.add(b" a", u64::MAX), Err(Overflow));
+/// assert_eq!(table.pretokens(), 4);
+/// # Ok::<(), Overflow>(())
+/// ```
 #[derive(Default)]
 pub struct CountTable {
     pub(crate) short: Words<Short>,

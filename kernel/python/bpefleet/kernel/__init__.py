@@ -1,6 +1,7 @@
 """Scan, count, fold and merge, compiled from Rust."""
 
 from bpefleet.kernel._kernel import (
+    CUT_RULES,
     FORMAT_VERSION,
     PATTERNS,
     SAMPLE,
@@ -8,6 +9,7 @@ from bpefleet.kernel._kernel import (
     UNICODE_VERSION,
     CountOverflow,
     Counts,
+    Cutter,
     FoldedCounts,
     InvalidUtf8,
     KernelError,
@@ -19,6 +21,7 @@ from bpefleet.kernel._kernel import (
 )
 
 __all__ = [
+    "CUT_RULES",
     "FORMAT_VERSION",
     "PATTERNS",
     "SAMPLE",
@@ -26,6 +29,7 @@ __all__ = [
     "UNICODE_VERSION",
     "CountOverflow",
     "Counts",
+    "Cutter",
     "FoldedCounts",
     "InvalidUtf8",
     "KernelError",

@@ -1,7 +1,4 @@
-"""Scan, count, fold and merge: the compiled half of bpefleet. Import `bpefleet.kernel` instead.
-
-The docstrings are in the compiled module: `help(bpefleet.kernel.Counts)`.
-"""
+"""Scan, count, fold and merge: the compiled half of bpefleet. Import `bpefleet.kernel` instead."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal, final
@@ -9,6 +6,7 @@ from typing import Final, Literal, final
 from typing_extensions import Buffer
 
 __all__ = [
+    "CUT_RULES",
     "FORMAT_VERSION",
     "PATTERNS",
     "SAMPLE",
@@ -16,6 +14,7 @@ __all__ = [
     "UNICODE_VERSION",
     "CountOverflow",
     "Counts",
+    "Cutter",
     "FoldedCounts",
     "InvalidUtf8",
     "KernelError",
@@ -26,46 +25,90 @@ __all__ = [
     "merge",
 ]
 
+CUT_RULES: Final[tuple[str, ...]]
+"""Names of the split rules whose text may be cut between ordinary characters: see `Cutter`."""
+
 FORMAT_VERSION: Final[int]
+"""The version of the payloads that `Counts.encode` writes. No other is read."""
+
 SAMPLE: Final[int]
+"""How many hashes `PayloadInfo.least_hashes` has at the most."""
+
 UNICODE_VERSION: Final[str]
+"""The Unicode version of the scanners, such as `18.0.0`: what is a letter, a number or a mark."""
+
 PATTERNS: Final[dict[str, str]]
+"""The split rules that have a scanner: name to regex, in the syntax of the `regex` package."""
+
 TIE_BREAKS: Final[tuple[str, ...]]
+"""Names of the rules by which `merge` chooses among pairs of equal count."""
 
 class KernelError(Exception):
+    """The base of the kernel's exceptions; `index` says with which of several payloads it came."""
+
     index: int
+    """Which of the payloads given, from 0."""
 
 class InvalidUtf8(KernelError):
-    offset: int
+    """The data is not UTF-8; `offset` is the place of the first bad byte in it."""
 
-class PayloadError(KernelError): ...
-class CountOverflow(KernelError): ...
-class MergeTooLarge(KernelError): ...
-class KernelPanic(KernelError): ...
+    offset: int
+    """Where in the data, bytes."""
+
+class PayloadError(KernelError):
+    """A payload is damaged, too large, or made by another version or for another digest."""
+
+class CountOverflow(KernelError):
+    """The pre-tokens in all would be 2**64 or more."""
+
+class MergeTooLarge(KernelError):
+    """The counts are more than the merge loop can number."""
+
+class KernelPanic(KernelError):
+    """A bug in the kernel. The objects in use may be half changed: discard them."""
 
 @final
 class PayloadInfo:
+    """What a payload says of itself."""
+
     @property
-    def version(self) -> int: ...
+    def version(self) -> int:
+        """The format version."""
     @property
-    def digest(self) -> bytes: ...
+    def digest(self) -> bytes:
+        """The digest it is bound to, 32 bytes."""
     @property
-    def pretokens(self) -> int: ...
+    def pretokens(self) -> int:
+        """Occurrences of all pre-tokens together."""
     @property
-    def unique(self) -> int: ...
+    def unique(self) -> int:
+        """Different pre-tokens."""
     @property
-    def raw_size(self) -> int: ...
+    def raw_size(self) -> int:
+        """Bytes of the entries, without header and checksum."""
     @property
-    def least_hashes(self) -> list[int]: ...
+    def least_hashes(self) -> list[int]:
+        """The least hashes (64 bits) of its pre-tokens, ascending, `SAMPLE` at most.
+
+        From those of several payloads one can tell about how many different pre-tokens they hold
+        together.
+        """
 
 @final
 class Counts:
+    """Pre-tokens and how often each occurred.
+
+    While a call of one thread works on it, a call of another raises `RuntimeError`.
+    """
+
     def __new__(cls) -> Counts: ...
     def __len__(self) -> int: ...
     @property
-    def pretokens(self) -> int: ...
+    def pretokens(self) -> int:
+        """Occurrences of all pre-tokens together."""
     @property
-    def memory(self) -> int: ...
+    def memory(self) -> int:
+        """Bytes of memory held by the table."""
     def count(
         self,
         data: Buffer,
@@ -74,14 +117,80 @@ class Counts:
         *,
         errors: Literal["strict", "replace"] = "strict",
         progress: Callable[[int], object] | None = None,
-    ) -> int: ...
-    def add(self, pretoken: bytes, count: int = 1) -> None: ...
+    ) -> int:
+        """Count the pre-tokens of a text.
+
+        The GIL is released meanwhile. After an exception some part of the text is counted.
+
+        Args:
+            data: The text as UTF-8. `bytes` are read in place; any other buffer is copied first,
+                since it could change meanwhile.
+            pattern: A name in `PATTERNS`.
+            special_tokens: `str`, or their UTF-8. Never counted; each ends a piece of text that is
+                scanned alone. The leftmost wins, and the longest of those that start at one place.
+            errors: `strict`, or `replace` to count U+FFFD for each ill-formed sequence, as
+                `bytes.decode` does.
+            progress: Called about ten times a second with the number of bytes done. What it
+                raises ends the call.
+
+        Returns:
+            How many ill-formed sequences were replaced.
+
+        Raises:
+            InvalidUtf8: The data is not UTF-8, in strict mode.
+            CountOverflow: The counts would not fit.
+            ValueError: No such pattern or error mode; an empty special token, or one that is not
+                UTF-8.
+        """
+    def add(self, pretoken: bytes, count: int = 1) -> None:
+        """Add occurrences of one pre-token.
+
+        Args:
+            pretoken: Its UTF-8. An empty one is none and adds nothing.
+            count: How many, less than 2**64.
+
+        Raises:
+            CountOverflow: The counts would not fit.
+            OverflowError: `count` is negative or needs more than 64 bits.
+        """
     def add_all(
         self, counts: Mapping[str, int] | Mapping[bytes, int] | Iterable[tuple[str | bytes, int]]
-    ) -> None: ...
-    def get(self, pretoken: bytes) -> int: ...
-    def items(self) -> list[tuple[bytes, int]]: ...
-    def encode(self, digest: bytes) -> bytes: ...
+    ) -> None:
+        """Add occurrences of many pre-tokens.
+
+        After an exception, those before it have been added.
+
+        Args:
+            counts: A mapping, or pairs of pre-token and count. A `str` is its UTF-8.
+
+        Raises:
+            CountOverflow: The counts would not fit.
+            OverflowError: A count is negative or needs more than 64 bits.
+        """
+    def get(self, pretoken: bytes) -> int:
+        """How often a pre-token occurred; 0 when it did not.
+
+        Args:
+            pretoken: Its UTF-8.
+        """
+    def items(self) -> list[tuple[bytes, int]]:
+        """All pre-tokens with their counts, sorted by bytes.
+
+        Returns:
+            A list of as many pairs as there are different pre-tokens.
+        """
+    def encode(self, digest: bytes) -> bytes:
+        """The counts as a payload: sorted, with a checksum, bound to a digest.
+
+        Equal counts give equal bytes, however they came about. The GIL is released meanwhile.
+
+        Args:
+            digest: Of what the counts depend on beside the text, 32 bytes. Only payloads of one
+                digest can be folded.
+
+        Raises:
+            ValueError: The digest has another length.
+        """
     @staticmethod
     def check_payload(
         payload: Buffer,
@@ -90,17 +199,102 @@ class Counts:
         max_bytes: int | None = None,
         max_entries: int | None = None,
         max_text: int | None = None,
-    ) -> PayloadInfo: ...
+    ) -> PayloadInfo:
+        """Check a payload to its end: what passes can be folded. The GIL is released meanwhile.
+
+        Args:
+            payload: What `encode` gave; any buffer.
+            digest: The digest it must be bound to, 32 bytes.
+            max_bytes: A payload of more bytes is refused. No limit, like the following, where it is
+                None.
+            max_entries: One with more different pre-tokens is refused.
+            max_text: One that counts more bytes of text is refused: those of all its pre-tokens,
+                each as often as it occurs.
+
+        Returns:
+            What the payload says of itself.
+
+        Raises:
+            PayloadError: It is damaged, too large, or of another version or digest.
+            ValueError: The digest has another length.
+        """
+
+@final
+class Cutter:
+    """Finds the places where text may be cut, so that its parts count as the whole does.
+
+    These are the starts of special tokens, and for the rules in `CUT_RULES` places between two
+    characters: before white space, behind newlines, and between a Han or kana letter and a
+    sign. No place within an occurrence of a special token is one.
+
+    Args:
+        pattern: The name of a split rule. Of one that is not in `CUT_RULES` text is cut at
+            special tokens only.
+        special_tokens: As `str`, or their UTF-8 as `bytes`.
+
+    Raises:
+        ValueError: An empty special token, or one that is not UTF-8.
+    """
+
+    def __new__(cls, pattern: str, special_tokens: Sequence[str | bytes] = ...) -> Cutter: ...
+    @property
+    def reach(self) -> int:
+        """Bytes on both sides of a place that decide whether it is a cut."""
+    def first(self, data: Buffer, start: int, end: int) -> int | None:
+        """The first cut in `data[start:end]`. The GIL is released meanwhile.
+
+        Args:
+            data: UTF-8, or what should be; any buffer. It must hold `reach` bytes on both sides of
+                the range, or begin or end with the text.
+            start: Offset in `data`, bytes.
+            end: Likewise; beyond the end of `data` it means that end.
+
+        Returns:
+            Its offset in `data`, never 0; None if there is none.
+        """
+    def last(self, data: Buffer, start: int, end: int) -> int | None:
+        """The last cut in `data[start:end]`. The GIL is released meanwhile.
+
+        Args:
+            data: As for `first`.
+            start: Offset in `data`, bytes.
+            end: Likewise.
+
+        Returns:
+            Its offset in `data`, never 0; None if there is none.
+        """
 
 @final
 class FoldedCounts:
+    """The counts of several payloads together.
+
+    Folding reads and writes every payload once, from front to back; the GIL is released meanwhile.
+
+    Args:
+        payloads: What `Counts.encode` gave, in any order; `bytes` are read in place, any other
+            buffer is copied first.
+        digest: The digest they must be bound to, 32 bytes.
+
+    Raises:
+        PayloadError: One is damaged, or of another version or digest; `index` says which.
+        CountOverflow: With that of `index`, the counts would no longer fit.
+        ValueError: The digest has another length.
+    """
+
     def __new__(cls, payloads: Sequence[Buffer], digest: bytes) -> FoldedCounts: ...
     def __len__(self) -> int: ...
     @property
-    def pretokens(self) -> int: ...
+    def pretokens(self) -> int:
+        """Occurrences of all pre-tokens together."""
     @property
-    def payload(self) -> bytes: ...
-    def items(self) -> list[tuple[bytes, int]]: ...
+    def payload(self) -> bytes:
+        """The counts as a payload: the bytes that `Counts.encode` gives for equal counts."""
+    def items(self) -> list[tuple[bytes, int]]:
+        """All pre-tokens with their counts, sorted by bytes.
+
+        Returns:
+            A list of as many pairs as there are different pre-tokens.
+        """
 
 def merge(
     counts: Counts | FoldedCounts,
@@ -111,4 +305,28 @@ def merge(
     max_token_length: int | None = None,
     progress: Callable[[list[tuple[int, int, int]]], object] | None = None,
     consume: bool = False,
-) -> list[tuple[int, int, int]]: ...
+) -> list[tuple[int, int, int]]:
+    """Merge the most frequent pair of neighbouring tokens, again and again.
+
+    Bytes are the ids 0 to 255; merge number i makes the id 256 + i. Fewer merges come back when no
+    pair is left, or none that occurs often enough. The GIL is released meanwhile.
+
+    Args:
+        counts: The pre-tokens: `Counts` or `FoldedCounts`.
+        merges: How many to make at most, 0 or more.
+        tie_break: Which of several most frequent pairs wins, a name in `TIE_BREAKS`.
+        min_frequency: Pairs that occur less often are not merged.
+        max_token_length: Longer tokens are not made; in bytes.
+        progress: Called about ten times a second with the merges made since the call before, in
+            the form that is returned. What it raises ends the call.
+        consume: Take the counts away as soon as they have been read: `counts` is empty
+            afterwards, and its memory is free for the merging.
+
+    Returns:
+        The left id, the right id and the count of each merge, in order.
+
+    Raises:
+        MergeTooLarge: The different pre-tokens together are too long.
+        CountOverflow: The sum of all counted bytes does not fit in 64 bits.
+        ValueError: No such tie rule.
+    """

@@ -7,13 +7,14 @@ make the system clear and map eight thousand pages, which took 8 % of the counti
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from bpefleet.kernel.opening import opened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
+
+    from bpefleet.kernel._kernel import Cutter
 
     Admit: TypeAlias = Callable[[int, str], object] | None
 
@@ -21,9 +22,7 @@ BLOCK: Final = 1 << 20
 """Bytes of a block: large enough that a block costs nothing, small enough to stay in a cache."""
 
 _TAIL: Final = 1 << 12
-# The last space between an ASCII letter or digit and an ASCII letter, where every native rule ends
-# one pre-token and begins the next.
-_LAST_SAFE: Final = re.compile(rb".*[A-Za-z0-9](?= [A-Za-z])", re.DOTALL)
+"""Bytes at the end of a block in which its last cut is looked for."""
 
 
 class SegmentEndError(EOFError):
@@ -62,15 +61,15 @@ def read(segment: Segment, admit: Admit = None) -> bytes:
 
 
 def blocks(
-    segment: Segment, special_tokens: Sequence[str], size: int = BLOCK, admit: Admit = None
+    segment: Segment, cutter: Cutter, size: int = BLOCK, admit: Admit = None
 ) -> Iterator[tuple[int, bytes]]:
-    """The segment as blocks that the native scanners may count apart, with their offsets in it.
+    """The segment as blocks that may be counted apart, with their offsets in it.
 
-    A stretch without a place to cut makes its block longer.
+    A stretch without a cut makes its block longer.
 
     Args:
         segment: What to read.
-        special_tokens: No block ends within one.
+        cutter: Finds the ends of blocks.
         size: Bytes of a block, about.
         admit: See `opening.opened`.
 
@@ -78,33 +77,21 @@ def blocks(
         OSError: The file is missing, unreadable or no regular file; `filename` is set.
         SegmentEndError: The file is shorter than `segment.end`.
     """
-    # A token without a space cannot lie across a space.
-    spaced = [token.encode() for token in special_tokens if " " in token]
+    tail = max(_TAIL, 4 * cutter.reach)
     with opened(segment.path, admit) as file:
         at, length = segment.start, size
         while segment.end - at > length:
             # Where the block ends is looked up first: then it is read once and copied never.
-            begin = at + max(1, length - _TAIL)
-            tail = _read(file, segment, begin, at + length)
-            if cut := _last_cut(tail, spaced):
+            begin = max(at, at + length - tail)
+            data = _read(file, segment, begin, at + length)
+            cut = cutter.last(data, cutter.reach, max(0, len(data) - cutter.reach))
+            if cut is not None:
                 yield at - segment.start, _read(file, segment, at, begin + cut)
                 at, length = begin + cut, size
             else:
                 length *= 2
         if at < segment.end:
             yield at - segment.start, _read(file, segment, at, segment.end)
-
-
-def _last_cut(tail: bytes, spaced: Sequence[bytes]) -> int:
-    """The last place in `tail` where text may be cut; 0 if there is none."""
-    reach = max(map(len, spaced), default=0)
-    # A token that lies across the place must be seen whole, on both sides.
-    match = _LAST_SAFE.match(tail, reach, max(reach, len(tail) - reach))
-    if match is None:
-        return 0
-    cut = match.end()
-    across = (tail[cut - len(token) + 1 : cut + len(token) - 1].find(token) for token in spaced)
-    return 0 if any(place >= 0 for place in across) else cut
 
 
 def _read(file: int, segment: Segment, start: int, end: int) -> bytes:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from bpefleet.kernel._kernel import UNICODE_VERSION, Counts, InvalidUtf8
+from bpefleet.kernel._kernel import UNICODE_VERSION, Counts, Cutter, InvalidUtf8
 from bpefleet.kernel.blocks import blocks
 from bpefleet.kernel.clock import ReadClock
 from bpefleet.kernel.errors import SegmentTextError, SegmentTimeError, text_error
@@ -105,13 +105,13 @@ class _Native:
         self._admit = admit
         self._pattern = pattern
         self._special_tokens = special_tokens
+        self._cutter = Cutter(pattern, special_tokens)
         self._errors: Literal["strict", "replace"] = "replace" if errors == "replace" else "strict"
 
     def __call__(self, segment: Segment, counts: Counts, clock: ReadClock) -> tuple[int, int]:
         """Add the pre-tokens of a segment to `counts`; replaced sequences, unmatched bytes."""
         replaced = 0
-        found = blocks(segment, self._special_tokens, admit=self._admit)
-        for offset, block in clock.each(found):
+        for offset, block in clock.each(blocks(segment, self._cutter, admit=self._admit)):
             try:
                 replaced += counts.count(
                     block, self._pattern, self._special_tokens, errors=self._errors

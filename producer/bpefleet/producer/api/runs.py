@@ -1,4 +1,4 @@
-"""What there is to do with a run that is there: go on with it, merge again, look at it."""
+"""From Python, with an existing run: go on with it, merge its counts again, ask for its status."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def resume(
     Args:
         directory: The run's.
         workers: As for `train`, like all that follow.
-        redis: Another than before may be used.
+        redis: May be another than before.
         key_file: See `train`.
         insecure: See `train`.
         timeout: See `train`.

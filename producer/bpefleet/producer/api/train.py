@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Source: TypeAlias = str | os.PathLike[str]
 
 _WAKE: Final = 0.2
-"""Seconds until a waiting loop looks up."""
+"""Seconds between two wake-ups of the waiting loop."""
 
 
 def train(
@@ -66,8 +66,8 @@ def train(
         sources: Files, folders or globs of UTF-8 text.
         vocab_size: Tokens in all: 256 bytes, the merges, the special tokens.
         out: Directory for the run and its artifacts; must not exist, or be empty.
-        pattern: Name of a split rule (`shared.patterns.PATTERNS`), or a regex.
-        special_tokens: Never counted, never merged; each ends a piece of text.
+        pattern: Name of a split rule (`patterns.PATTERNS`), or a regex.
+        special_tokens: Never counted, never merged; each separates two pieces of text.
         eos_token: The special token that ends a text, for transformers; empty for none. None:
             `<|endoftext|>`, if it is a special token.
         pad_token: The one that fills up a batch; empty for none. None: the one that ends a text.
@@ -91,13 +91,14 @@ def train(
         redis: URL of a Redis that workers serve; None starts a private one.
         key_file: File with the key that the workers of `redis` share (`bpefleet keygen`).
         insecure: Use a Redis across the network without a key.
-        dashboard: Serve the dashboard beside the run; its address is a warning in the log, or with
-            `progress` on stderr.
+        dashboard: Serve the dashboard beside the run. Its address is logged: where only warnings
+            are shown, as a warning.
         dashboard_stay: The same, and go on serving when the run is done, until an interrupt.
         report: Write `report.md` and `report.html` when the run is done. None: with `redis`, where
             the dashboard shows it, and with `dashboard`.
-        progress: Show progress on stderr.
-        quiet: With `progress`: its warnings only.
+        progress: Show progress and warnings on stderr. Without it, warnings go to the program's
+            log: to the logger `bpefleet`.
+        quiet: With `progress`: warnings only.
 
     Raises:
         BpefleetError: It cannot be done; the class and the text say why and what to do.
@@ -143,10 +144,10 @@ async def train_async(
 ) -> RunResult:
     """`train` for use in an event loop; takes the same arguments.
 
-    The run has a thread and a loop of its own, so that nothing it does blocks the caller's loop.
+    The run has its own thread and loop, so it never blocks the caller's loop.
 
-    Cancelling is to the run what Ctrl-C is to the command: the running chunks are finished and
-    kept first, and a second time it ends at once; `resume` goes on with it.
+    Cancelling it is like Ctrl-C: the running chunks are finished and kept first; cancelled twice,
+    it ends at once. `resume` goes on with it.
 
     Raises:
         BpefleetError: As `train` does.
@@ -163,12 +164,12 @@ async def train_async(
         except KeyboardInterrupt:  # which no future of a loop may hold
             raise InterruptedRunError("stopped", hint="start again") from None
 
-    # No task: a loop that ends cancels every task, and this must be waited for.
+    # No task: a loop that ends cancels every task without waiting for a run to end.
     run_ = asyncio.get_running_loop().run_in_executor(None, copy_context().run, call)
     cancelled: asyncio.CancelledError | None = None
     while not run_.done():
         try:
-            # A notebook's interrupt is heeded when its loop wakes, which nothing else may do.
+            # A notebook handles an interrupt when its loop wakes, so this one wakes now and then.
             await asyncio.wait({run_}, timeout=_WAKE)
         except asyncio.CancelledError as first:
             halt.ask()

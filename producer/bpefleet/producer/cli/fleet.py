@@ -1,4 +1,4 @@
-"""The commands about what runs work with: keygen, acl, rq-dashboard."""
+"""The commands about keys, Redis users and the queue: keygen, acl, rq-dashboard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands that look at a run: status, failed, profile, report."""
+"""The commands that show a run: status, failed, profile, report."""
 
 from __future__ import annotations
 

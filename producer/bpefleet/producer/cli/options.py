@@ -67,13 +67,36 @@ class Percent(click.ParamType[float]):
         return float(match[1]) / 100
 
 
-def _log(_context: click.Context, _option: click.Parameter, form: str) -> None:
-    # For people warnings go around the progress bar (see `progress`), by no handler.
-    if form == logs.JSON:
-        logs.configure(logs.NOTICE, form)
+def _log(context: click.Context, option: click.Parameter, value: Any) -> None:
+    """Set up the log by what is given of its two options so far."""
+    from bpefleet.producer.progress.handler import show_on_stderr  # noqa: PLC0415  --help stays quick
+
+    given = context.meta.setdefault(_log.__qualname__, {"verbose": 0, "log_format": logs.HUMAN})
+    given[option.name] = value
+    level = logs.VERBOSE[min(given["verbose"], len(logs.VERBOSE) - 1)]
+    show_on_stderr(level, given["log_format"])
 
 
-log_format_option = command.log_format_option(expose_value=False, callback=_log)
+_LOG_OPTIONS: Final = (
+    click.option(
+        "-v",
+        "--verbose",
+        count=True,
+        expose_value=False,
+        callback=_log,
+        help="Also log what the run does, above its progress; twice: each step.",
+    ),
+    command.log_format_option(expose_value=False, callback=_log),
+)
+
+
+def log_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What is logged on stderr, and how."""
+    for option in reversed(_LOG_OPTIONS):  # as if each were written above the function
+        function = option(function)
+    return function
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 redis_option = command.redis_option(
     text="Redis whose workers count: redis://, rediss:// or unix://. "
@@ -141,13 +164,13 @@ _RESOURCE_OPTIONS: Final = (
     dashboard_stay_option,
     report_option,
     quiet_option,
-    log_format_option,
+    *_LOG_OPTIONS,
     json_option,
 )
 
 
 def resource_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Who counts, where, and what becomes of chunks that fail: `options.Resources`."""
+    """Who counts, where, and what happens to chunks that fail: `options.Resources`."""
     for option in reversed(_RESOURCE_OPTIONS):  # as if each were written above the function
         function = option(function)
     return function
@@ -235,7 +258,7 @@ _ROLE_OPTIONS: Final = (
 
 
 def role_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Which of the special tokens does what: `Options.roles`."""
+    """Which special token has which role: `Options.roles`."""
     for option in reversed(_ROLE_OPTIONS):  # as if each were written above the function
         function = option(function)
     return function

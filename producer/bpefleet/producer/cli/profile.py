@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 _SHOWN: Final = 5
 _IDLE: Final = 0.5
-"""Workers that were busy for less of the time than this might be fewer."""
+"""Fewer workers are advised if they were busy for less than this share of the time."""
 _SHORT: Final = 0.5
-"""Seconds that a chunk should take at least: passing it on takes some hundredths."""
+"""The fewest seconds that a chunk should take: handing it over takes some hundredths."""
 _ONE_LINE: Final = {10: r"\n"}
 
 
@@ -94,7 +94,7 @@ def _workers(found: Profile) -> Iterator[str]:
 
 
 def _advice(found: Profile) -> str:
-    """What keeps workers from being busy, as far as the chunks tell."""
+    """What keeps workers from being busy, as far as the chunks' times show it."""
     if len(found.chunks) < 2 * len(found.workers):
         return "there were too few chunks for so many workers: use fewer, or smaller chunks"
     usual = median(chunk.seconds for chunk in found.chunks)

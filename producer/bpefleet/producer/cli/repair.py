@@ -1,4 +1,4 @@
-"""The commands that change a run's course: retry, cancel."""
+"""The commands that act on a run: retry, cancel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shows runs to people: how far one is, which chunks failed, what was tried."""
+"""Shows runs to people: how far one is, which chunks failed, each attempt at a chunk."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _SHOWN = 10
 _MINUTE = 60.0
 _LONGEST = 1e9
-"""Seconds that are shown at the most: 30 years, well within what dates can hold."""
+"""The longest time that is shown, in seconds: 30 years, which a date can hold."""
 
 
 def show(run: str, redis: str | None, *, as_json: bool, watch: bool) -> None:
@@ -75,7 +75,7 @@ def find(run: str, redis: str | None) -> Snapshot:
 
 
 def lines(now: Snapshot, times: str = "") -> Iterable[str]:
-    """A snapshot in words, and beside it the seconds by stage."""
+    """A snapshot in words, with the seconds by stage."""
     yield f"run {now.run} ({now.name}): {now.stage}" + (f", {now.producer}" if now.producer else "")
     if now.redis_away:
         away = timedelta(seconds=round(min(max(0.0, now.updated - now.redis_away), _LONGEST)))

@@ -1,4 +1,4 @@
-"""How long the stages of counting took so far: what `status` tells beside a run's snapshot."""
+"""How long the stages of counting took so far, which `status` shows with the snapshot."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from bpefleet.shared.wire.detail import Detail
 from bpefleet.shared.wire.keys import detail_key
 
 _LONGEST: Final = 1e9
-"""Seconds that are shown at the most, whatever Redis holds."""
+"""The longest time that is shown, in seconds, whatever Redis holds."""
 
 
 class StatusTimes:
-    """The stage times of a run, to be looked at again and again.
+    """The stage times of a run, read anew each time.
 
-    Of a run that is named by its directory, its history tells of all sessions and chunks; of one in
-    Redis, its detail tells of this session, and of all chunks together.
+    For a run named by its directory they come from its history: each chunk in all sessions. For one
+    in Redis they come from its detail: the sums of this session.
     """
 
     def __init__(self, run: str, redis: str | None) -> None:
-        """Prepare to look at a run that is there: its directory or its id, and the Redis."""
+        """Prepare to read those of a run, named by its directory or by its id and a Redis."""
         self._history = History(Path(run)) if Path(run).exists() else None
         self._run = run
         self._redis = redis
@@ -42,7 +42,7 @@ class StatusTimes:
         return stage_seconds(ends) if ends else {}
 
     def to_json(self) -> dict[str, Any]:
-        """What `status --json` adds: seconds by stage; by directory also each chunk's, by index.
+        """What `status --json` adds: seconds by stage; with a directory, also each chunk's.
 
         Raises:
             BpefleetError: It cannot be read.

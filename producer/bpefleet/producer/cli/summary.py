@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from bpefleet.producer.run.pipeline import RunResult
 
 _NAMES: Final = {"artifacts": "write"}
-"""Stages that people know by another name than the manifest does."""
+"""Stages that are shown by another name than in the manifest."""
 _WHOLE: Final = "tokenizer.json"
 _LONG: Final = 100.0
-"""Seconds from which on they are shown as a clock does."""
+"""From so many seconds on, a time is shown as h:mm:ss."""
 _SHOWN: Final = 40
-"""Characters of a token."""
+"""The most characters of a token that are shown."""
 
 
 def summarize(result: RunResult, *, as_json: bool) -> None:
@@ -63,7 +63,7 @@ def _lasting(seconds: float) -> str:
 
 
 def _memory(stages: dict[str, Any]) -> str:
-    """The greatest peak of each kind of process; they are not there at the same time."""
+    """The greatest peak of each kind of process. They do not all run at the same time."""
     counting = stages.get("count", {})
     here = max(
         (stages[name]["peak_rss"] for name in ("plan", "count") if name in stages), default=0
@@ -90,7 +90,7 @@ def _tokens(manifest: dict[str, Any]) -> Iterator[str]:
 
 
 def _spelled(text: str) -> str:
-    """A token as a literal; a character many times over only once."""
+    """A token as a literal; a repeated character only once, with its number."""
     if len(text) > 1 and len(set(text)) == 1:
         return f"{text[0]!r} × {len(text)}"
     return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")

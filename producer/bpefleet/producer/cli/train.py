@@ -112,7 +112,7 @@ def resume(directory: Path, *, as_json: bool, **resources: Any) -> None:
 @options_.allow_fewer_option
 @options_.export_option
 @options_.quiet_option
-@options_.log_format_option
+@options_.log_options
 @options_.json_option
 def merge(directory: Path, *, out: Path, as_json: bool, quiet: bool, **options: Any) -> None:
     """Train another tokenizer on the counts kept in DIR, without counting again.

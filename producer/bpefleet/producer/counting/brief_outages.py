@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
@@ -15,7 +16,9 @@ from redis.exceptions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+
+logger = logging.getLogger(__name__)
 
 _TRANSIENT: Final = (BusyLoadingError, ExecAbortError, OutOfMemoryError, TryAgainError, WatchError)
 """What connections do not retry by themselves, since a transaction was cut in two. Doing all of it
@@ -25,12 +28,12 @@ again is right here: what should be queued is compared with what is.
 _PATIENCE: Final = 120.0
 
 
-class Hiccups:
+class BriefOutages:
     """Passes over errors that go away, unless they go on for two minutes."""
 
-    def __init__(self, warn: Callable[[str], None]) -> None:
-        self._warn = warn
+    def __init__(self) -> None:
         self._since: float | None = None
+        self._full = False
 
     @contextmanager
     def bearing(self) -> Iterator[None]:
@@ -45,8 +48,18 @@ class Hiccups:
             now = time.monotonic()
             if self._since is None:
                 self._since = now
-                self._warn(f"Redis hiccups ({error}); going on")
+                logger.warning("Redis fails for a moment (%s); going on", error)
             elif now - self._since > _PATIENCE:
                 raise
         else:
             self._since = None
+
+    def full(self) -> None:
+        """Redis has no room: say so, once until it has."""
+        if not self._full:
+            logger.warning("Redis is full (maxmemory); waiting for room")
+        self._full = True
+
+    def has_room(self) -> None:
+        """Redis has room."""
+        self._full = False

@@ -1,9 +1,10 @@
-"""Settles events: a chunk's result goes into the run directory, or into the journal why not.
+"""Handles events: a chunk's result goes into the run directory, or into the history why not.
 
-How a result is settled is its kind's to say (`kinds`); here is what all kinds have in common.
+How a result is stored is its kind's to say (`kinds`); here is what all kinds have in common.
 
-Several events at once: while one payload is written to disk, the next is fetched. Those of one
-chunk are settled one after the other, as they came.
+Several events are handled at once: while one payload is written to disk, the next is fetched. Those
+of one chunk are handled one after the other, as they came. An event is acknowledged, which removes
+it from Redis, once the run directory has what it told.
 
 RQ delivers at least once, so all of this is idempotent by chunk.
 """
@@ -11,73 +12,75 @@ RQ delivers at least once, so all of this is idempotent by chunk.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakValueDictionary
 
-from bpefleet.producer.counting.kinds import WORK
-from bpefleet.producer.queueing.chunks import RETRIES
+from bpefleet.producer.queueing.retries import RETRIES
 from bpefleet.producer.store.history import FAILED, Attempt
 from bpefleet.shared.wire.keys import payload_prefix
-from bpefleet.shared.wire.kinds import COUNT, KINDS
+from bpefleet.shared.wire.kinds import KINDS
 from bpefleet.shared.wire.messages import Failed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable, Mapping
 
+    from bpefleet.producer.counting.kinds import Stores
     from bpefleet.producer.counting.payloads import Payloads
-    from bpefleet.producer.counting.session import Session
-    from bpefleet.producer.observing.page_detail import Gathering
-    from bpefleet.producer.queueing.chunks import Chunks
+    from bpefleet.producer.observing.attempts_seen import AttemptsSeen
+    from bpefleet.producer.planning.plan import Plan
+    from bpefleet.producer.queueing.chunk_states import ChunkStates
     from bpefleet.producer.queueing.events import Events
-    from bpefleet.shared.trust.signing import Signer
+    from bpefleet.producer.store.history import Journal
     from bpefleet.shared.wire.event import Event
-    from bpefleet.shared.wire.kinds import Kind, Result
+    from bpefleet.shared.wire.kinds import Result
+
+logger = logging.getLogger(__name__)
 
 _AT_ONCE: Final = 2
 """Payloads in memory."""
 _MOST: Final = 64
-"""Events in hand."""
+"""Events that are handled at once."""
 
 
 class Folding:
-    """Settles the events that it is handed.
+    """Handles the events that it is given.
 
     Attributes:
-        still: Held while what is known of chunks changes, and by who tells of it.
+        still: Held while the states of chunks change, and while a thread reads them.
     """
 
     def __init__(
         self,
-        session: Session,
+        plan: Plan,
+        states: ChunkStates,
         *,
-        chunks: Chunks,
+        stores: Mapping[str, Stores[Any]],
+        journal: Journal,
         events: Events,
         payloads: Payloads,
-        gathering: Gathering,
-        signer: Signer,
-        kind: Kind = COUNT,
+        attempts: AttemptsSeen,
     ) -> None:
         """Prepare to fold.
 
         Args:
-            session: The run.
-            chunks: Told what becomes of each chunk.
-            events: Where events come from, and are dropped once settled.
+            plan: The run.
+            states: Told what becomes of each chunk.
+            stores: By kind of job, what puts results into the run directory. Events of other kinds
+                than that of `states`, late ones, are handled, too.
+            journal: The history of attempts.
+            events: Where events come from, and are acknowledged.
             payloads: Fetches what events name.
-            gathering: Told, for those who look on.
-            signer: Says what a payload's fingerprint must be.
-            kind: What is done with `chunks`. Events of other kinds, late ones, are settled, too.
+            attempts: Sums them up for those who look on.
         """
-        self._plan = session.directory.plan
-        self._kind = kind
-        self._kinds = {name: work.settles(session, signer) for name, work in WORK.items()}
-        self._journal = session.journal
-        self._watch = session.watch
-        self._chunks = chunks
+        self._plan = plan
+        self._states = states
+        self._stores = stores
+        self._journal = journal
         self._events = events
         self._payloads = payloads
-        self._gathering = gathering
+        self._attempts = attempts
         self.still = asyncio.Lock()
         self._tasks: dict[tuple[str, int], asyncio.Task[None]] = {}
         self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
@@ -86,49 +89,37 @@ class Folding:
         """Keys of payloads that were of no use, and are gone."""
 
     @property
-    def settled(self) -> Collection[int]:
-        """The chunks whose results are in the run directory."""
-        return self._kinds[self._kind.name].settled
-
-    @property
-    def in_hand(self) -> int:
-        """How many events are being settled."""
-        return len(self._tasks)
-
-    @property
-    def awaited(self) -> set[int]:
-        """Chunks in Redis of which no event is being settled."""
-        return self._chunks.queued - {chunk for _, chunk in self._tasks}
+    def busy(self) -> bool:
+        """Whether any event is being handled."""
+        return bool(self._tasks)
 
     @property
     def saturated(self) -> bool:
         """Whether to read no more events for now.
 
-        So it is when too many are being settled, or when those are of all the chunks that are left.
+        So it is when too many are being handled, or when those are of all the chunks that are left.
         """
-        if self.in_hand >= _MOST or not self.in_hand:
-            return self.in_hand > 0
-        to_come = self._chunks.waiting or self._chunks.resting
-        return not to_come and self._chunks.queued <= {chunk for _, chunk in self._tasks}
+        return len(self._tasks) >= _MOST or (self.busy and self._states.all_answered)
 
-    def has_settled(self, event: Event) -> bool:
-        """Whether an event says nothing that was not taken down before: it came again."""
+    def is_known(self, event: Event) -> bool:
+        """Whether all that an event tells is noted already: it came again."""
         chunk, body, kind = event.chunk, event.body, event.kind
         if isinstance(body, Failed):
-            under_way = self._is_own(event) and self._chunks.is_under_way(chunk, event.attempt)
-            return not under_way and self._journal.has(chunk, event.attempt, FAILED, kind)
-        if chunk in self._kinds[kind].settled:
+            in_flight = self._is_own(event) and self._states.is_in_flight(chunk, event.attempt)
+            return not in_flight and self._journal.has(chunk, event.attempt, FAILED, kind)
+        if chunk in self._stores[kind].stored:
             return self._journal.has(chunk, event.attempt, KINDS[kind].done, kind)
         return body.key in self._spent
 
     def begin(self, events: Iterable[Event]) -> None:
-        """Take events in hand, but for those that are already."""
+        """Begin to handle events, but for those that are being handled already."""
         for event in events:
             if (name := (event.id, event.chunk)) not in self._tasks:
-                self._tasks[name] = asyncio.create_task(self._settle(event))
+                self._tasks[name] = asyncio.create_task(self._handle(event))
+                self._states.answered(event.chunk)
 
     async def wait(self, seconds: float | None = None) -> None:
-        """Wait until an event is settled, or, without a time, until all are.
+        """Wait until an event is handled, or, without a time, until all are.
 
         Raises:
             BpefleetError: The ledger or the journal cannot be written.
@@ -140,55 +131,60 @@ class Folding:
         self.check()
 
     def check(self) -> None:
-        """Let go of what is settled; raises as `wait`, and the event comes again."""
+        """Forget the events that are handled. Raises as `wait`; the event is then read again."""
         for name, task in [(n, t) for n, t in self._tasks.items() if t.done()]:
             del self._tasks[name]
+            self._states.acknowledged(name[1])
             if task.exception() is not None:
                 self._events.rewind()
             task.result()
 
     async def leave(self) -> None:
-        """Drop what is in hand: it is settled the next time."""
+        """Give up what is being handled: those events are read again the next time."""
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
     async def failed(self, chunk: int, failure: Failed, event: Event | None = None) -> None:
-        """Take down a failed attempt, and say so if the chunk is counted again.
+        """Note a failed attempt in the history, and log it if the chunk is tried again.
 
-        Without an event it is the attempt under way that failed.
+        Without an event it is the attempt in flight that failed.
         """
         if event and not self._is_own(event):
             await asyncio.to_thread(self._journal.add, _attempt(event, failure))
             return
-        attempt = event.attempt if event else self._chunks.under_way(chunk)
+        states, kind = self._states, self._states.kind
+        attempt = event.attempt if event else states.attempt(chunk)
         now = asyncio.get_running_loop().time()
         async with self.still:
-            pause = self._chunks.ended(chunk, failure, now, attempt if event else None)
-            if not self._journal.has(chunk, attempt, FAILED, self._kind.name):
-                self._gathering.failed(failure)
-            final = chunk in self._chunks.failed
+            pause = states.fail(chunk, failure, now, attempt if event else None)
+            if not self._journal.has(chunk, attempt, FAILED, kind.name):
+                self._attempts.failed(failure)
+            final = chunk in states.failed
         made = Attempt.of(
             chunk,
             failure,
             event=event.id if event else "",
             attempt=attempt,
             final=final,
-            job=self._kind.name,
+            job=kind.name,
         )
         await asyncio.to_thread(self._journal.add, made)
         if pause is not None:
             what = failure.error.partition("\n")[0]
-            self._watch.warn(
-                f"chunk {chunk} ({self._plan.describe(chunk)}): {what}; "
-                f"it is {self._kind.done} again, retry {self._chunks.attempts(chunk)} of {RETRIES}"
-                + (f" in {pause:.0f} s" if pause else ""),
-                chunk=chunk,
-                attempt=self._chunks.attempts(chunk),
-                worker=failure.worker,
+            logger.warning(
+                "chunk %d (%s): %s; it is %s again, retry %d of %d%s",
+                chunk,
+                self._plan.describe(chunk),
+                what,
+                kind.done,
+                number := states.retries.failed(chunk),
+                RETRIES,
+                f" in {pause:.0f} s" if pause else "",
+                extra={"chunk": chunk, "attempt": number, "worker": failure.worker},
             )
 
-    async def _settle(self, event: Event) -> None:
+    async def _handle(self, event: Event) -> None:
         body = event.body
         async with self._locks.setdefault(event.chunk, asyncio.Lock()):
             if isinstance(body, Failed):
@@ -201,23 +197,30 @@ class Folding:
             # Only now: until the run directory has it, the event is all that tells of it,
             # and a good payload is the chunk's only copy.
             await asyncio.to_thread(self._journal.sync)
-            await self._events.drop(event)
+            await self._events.acknowledge(event)
+            logger.debug("event %s is acknowledged", event.id, extra={"chunk": event.chunk})
 
     def _is_own(self, event: Event) -> bool:
         """Whether it is of the kind of job that this session has done."""
-        return event.kind == self._kind.name
+        return event.kind == self._states.kind.name
 
     def _prefix(self, event: Event) -> str:
         return payload_prefix(self._plan.run, event.chunk, event.kind)
 
     async def _fold(self, event: Event, result: Result) -> None:
-        chunk = event.chunk
-        if chunk in self._kinds[event.kind].settled:
+        chunk, stores = event.chunk, self._stores[event.kind]
+        if chunk in stores.stored:
             # A second attempt, or one that was folded just before a crash.
             await asyncio.to_thread(self._journal.add, _attempt(event, result))
             return
         async with self._room:
-            payload = await self._payload(event, result)
+            # None if it is gone, larger than it can be, or not wanted.
+            largest = stores.largest(chunk, result)
+            wanted = result.key and largest
+            payload = await self._payloads.fetch(result.key, largest) if wanted else None
+            size = len(payload or b"")
+            about = {"chunk": chunk, "worker": result.worker, "bytes": size}
+            logger.debug("the payload of chunk %d is fetched", chunk, extra=about)
             start = time.perf_counter()
             failed = await asyncio.to_thread(self._add, event, result, payload)
             took = time.perf_counter() - start
@@ -227,18 +230,18 @@ class Folding:
             await self.failed(chunk, failed, event)
         elif self._is_own(event):
             async with self.still:
-                self._chunks.folded(chunk)
-                self._gathering.done(result, took)
-
-    async def _payload(self, event: Event, result: Result) -> bytes | None:
-        """The payload of an event; None if it is gone, larger than it can be, or not wanted."""
-        largest = self._kinds[event.kind].largest(event.chunk, result)
-        return await self._payloads.fetch(result.key, largest) if result.key and largest else None
+                self._states.fold(chunk)
+                self._attempts.done(result, took)
+                folded, total = len(self._states.folded), self._states.total
+            about = {"chunk": chunk, "worker": result.worker, "seconds": round(took, 6)}
+            logger.debug("chunk %d is folded", chunk, extra=about)
+            if folded == (total + 1) // 2:
+                logger.info("half of the chunks are %s", self._states.kind.done)
 
     def _add(self, event: Event, result: Result, payload: bytes | None) -> Failed | None:
-        """Settle a result and take it down; what is wrong with it, if anything."""
+        """Store a result and note it in the history; what is wrong with it, if anything."""
         start = time.perf_counter()
-        failed = self._kinds[event.kind].add(event.chunk, result, payload)
+        failed = self._stores[event.kind].add(event.chunk, result, payload)
         if failed is None:
             self._journal.add(_attempt(event, result, fold_seconds=time.perf_counter() - start))
         return failed

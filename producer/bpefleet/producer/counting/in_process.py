@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bpefleet.kernel.segments import count_segments
-from bpefleet.producer.queueing.chunks import Chunks
+from bpefleet.producer.observing.chunk_times import HERE
+from bpefleet.producer.queueing.chunk_states import ChunkStates
 from bpefleet.producer.store.history import Attempt
 from bpefleet.shared.corpus.reading import count_spec, encode
 from bpefleet.shared.errors import BpefleetError
@@ -15,6 +16,7 @@ from bpefleet.shared.process.memory import peak_rss
 from bpefleet.shared.queue.tail import Tail, log_segments
 from bpefleet.shared.trust.roots import roots_of
 from bpefleet.shared.wire.failures import describe
+from bpefleet.shared.wire.kinds import COUNT
 from bpefleet.shared.wire.messages import Counted
 
 if TYPE_CHECKING:
@@ -34,26 +36,33 @@ def count_here(session: Session) -> dict[int, Failed]:
     Raises:
         OutputError: The counts cannot be written.
     """
-    chunks = Chunks(session.todo)
+    total = len(session.directory.plan.chunks)
+    states = ChunkStates(COUNT, total, session.todo, session.ledger.chunks)
     roots = roots_of(file.path for file in session.directory.plan.files)
     tail = Tail()
     try:
-        while not session.stop.requested() and (taken := chunks.take(1, 0.0)):
-            session.watch.counting(session.ledger, chunks, now=session.watch.due)
+        while not session.stop.requested() and (taken := states.take(1, 0.0)):
+            states.seen_at_work({taken[0]: (HERE, "")})
+            if session.status.due:
+                session.counting.show(states)
+            else:
+                session.counting.show_counted()
             tail.begin()
-            _count(session, chunks, taken[0], roots, tail)
-        session.watch.counting(session.ledger, chunks, now=True)
+            _count(session, states, taken[0], roots, tail)
+        session.counting.show(states)
     finally:
         tail.close()
-    return chunks.failed
+    return states.failed
 
 
-def _failed(session: Session, chunks: Chunks, chunk: int, failure: Failed) -> None:
-    chunks.ended(chunk, replace(failure, may_heal=False), 0.0)
+def _failed(session: Session, states: ChunkStates, chunk: int, failure: Failed) -> None:
+    states.fail(chunk, replace(failure, may_heal=False), 0.0)
     session.journal.add(Attempt.of(chunk, failure, final=True))
 
 
-def _count(session: Session, chunks: Chunks, chunk: int, roots: Sequence[str], tail: Tail) -> None:
+def _count(
+    session: Session, states: ChunkStates, chunk: int, roots: Sequence[str], tail: Tail
+) -> None:
     """Count a chunk and fold it, or note why that cannot be."""
     began, start = time.time(), time.perf_counter()
     plan = session.directory.plan
@@ -66,10 +75,10 @@ def _count(session: Session, chunks: Chunks, chunk: int, roots: Sequence[str], t
         payload = encode(counts, plan.digest)
     except (BpefleetError, MemoryError) as error:
         failed = replace(describe(error), started=began, log=tail.text())
-        _failed(session, chunks, chunk, failed)
+        _failed(session, states, chunk, failed)
         return
     if changed := plan.changed(chunk):
-        _failed(session, chunks, chunk, replace(changed, log=tail.text()))
+        _failed(session, states, chunk, replace(changed, log=tail.text()))
         return
     seconds = time.perf_counter() - start
     counted = Counted(
@@ -91,6 +100,6 @@ def _count(session: Session, chunks: Chunks, chunk: int, roots: Sequence[str], t
         encode_seconds=start + seconds - scanned,
     )
     session.ledger.add(chunk, counted, payload)
-    chunks.folded(chunk)
+    states.fold(chunk)
     took = time.perf_counter() - start - seconds
     session.journal.add(Attempt.of(chunk, counted, fold_seconds=took))

@@ -1,4 +1,4 @@
-"""The producer's side of each kind of job: what a worker is told, how its answer is settled."""
+"""The producer's side of each kind of job: what a worker is told, how its answer is stored."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from bpefleet.producer.counting.session import Session
-from bpefleet.producer.counting.settle_counts import SettleCounts
+from bpefleet.producer.counting.store_counts import StoreCounts
 from bpefleet.producer.planning.plan import Plan
 from bpefleet.shared.trust.signing import Signer
 from bpefleet.shared.wire.kinds import COUNT, Result
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 _Result_contra = TypeVar("_Result_contra", bound=Result, contravariant=True)
 
 
-class Settles(Protocol[_Result_contra]):
+class Stores(Protocol[_Result_contra]):
     """Puts the results of one kind of job into a run directory, each chunk's once."""
 
     @property
-    def settled(self) -> Collection[int]:
+    def stored(self) -> Collection[int]:
         """The chunks whose results are there, whichever attempt they are of."""
 
     def largest(self, chunk: int, result: _Result_contra) -> int:
         """Bytes of the payload at the most; 0 if it need not be fetched."""
 
     def add(self, chunk: int, result: _Result_contra, payload: bytes | None) -> Failed | None:
-        """Settle a chunk, on disk, before this returns. Called in threads, for several chunks.
+        """Store a chunk's result, on disk when this returns. In threads, for several chunks.
 
         Args:
             chunk: Which.
@@ -54,12 +54,12 @@ class Work:
     Attributes:
         spec: What a worker is told of a chunk; the last argument is what to do about bytes that
             are not UTF-8, if not what the plan says.
-        settles: Opens what puts its results into the run directory.
+        stores: Opens what puts its results into the run directory.
     """
 
     spec: Callable[[Plan, int, str], Message]
-    settles: Callable[[Session, Signer], Settles[Any]]
+    stores: Callable[[Session, Signer], Stores[Any]]
 
 
-WORK: Final[dict[str, Work]] = {COUNT.name: Work(Plan.spec, SettleCounts)}
+WORK: Final[dict[str, Work]] = {COUNT.name: Work(Plan.spec, StoreCounts)}
 """By kind: as many as `bpefleet.shared.wire.kinds.KINDS`."""

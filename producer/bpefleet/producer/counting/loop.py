@@ -20,6 +20,10 @@ def run_beside(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
     it cancels the coroutine, which has its time to leave things in order. A second one does not
     wait for that.
 
+    Signals are for `Stop.on_signals` to handle here, not for `loop.add_signal_handler`: a loop
+    beside the main thread cannot take them, counting in process and merging have no loop, and a
+    loop that lets go of SIGTERM leaves it with its default, which is to die at once.
+
     Raises:
         KeyboardInterrupt: The coroutine was cancelled, by an interrupt or by itself.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final
@@ -14,8 +15,10 @@ from bpefleet.shared.redis.redis_url import redacted
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from bpefleet.producer.counting.session import Session
+    from bpefleet.producer.observing.status_file import StatusFile
+    from bpefleet.producer.store.stop import Stop
 
+logger = logging.getLogger(__name__)
 
 _PATIENCE: Final = 600.0
 """Seconds that a run waits for a Redis that is away. Workers, which serve others too, wait for as
@@ -28,14 +31,15 @@ class StoppedInOutageError(Exception):
 
 
 @asynccontextmanager
-async def outages_told(session: Session, url: str) -> AsyncIterator[None]:
+async def outages_told(status: StatusFile, stop: Stop, url: str) -> AsyncIterator[None]:
     """Within the block, have it said when Redis does not answer, and when it answers again.
 
     Who asks for the run's end meanwhile need not ask twice: what the workers still count could not
     be heard of.
 
     Args:
-        session: The run; its snapshot tells of the outage, too.
+        status: Tells of the outage, too.
+        stop: Whether the run is to end.
         url: The Redis.
 
     Raises:
@@ -44,7 +48,7 @@ async def outages_told(session: Session, url: str) -> AsyncIterator[None]:
     """
     block = asyncio.current_task()
     assert block is not None  # noqa: S101  this is a coroutine
-    lookout = _Lookout(session, url)
+    lookout = _Lookout(status, stop, url)
     following = asyncio.create_task(lookout.follow(block))
     try:
         yield
@@ -66,9 +70,10 @@ class _Lookout:
         end: Why it ended the block, if it did.
     """
 
-    def __init__(self, session: Session, url: str) -> None:
+    def __init__(self, status: StatusFile, stop: Stop, url: str) -> None:
         self.end: Exception | None = None
-        self._session = session
+        self._status = status
+        self._stop = stop
         self._url = url
         self._pulse = Pulse(url)
 
@@ -83,19 +88,19 @@ class _Lookout:
 
     def _ask(self) -> Exception | None:
         """Ask once, and tell; why the run is to end without waiting for an answer, if it is."""
-        watch, pulse = self._session.watch, self._pulse
+        pulse = self._pulse
         if text := pulse.beat():
-            watch.warn(text)
+            logger.warning("%s", text)
         if not pulse.away_since and not text:
             return None
         end: Exception | None = None
-        if pulse.away_since and self._session.stop.requested():
-            watch.warn("stopping now: what the workers still count could not be heard of")
+        if pulse.away_since and self._stop.requested():
+            logger.warning("stopping now: what the workers still count could not be heard of")
             end = StoppedInOutageError()
         elif pulse.away_since and time.time() - pulse.away_since > _PATIENCE:
             end = QueueError(
                 f"Redis at {redacted(self._url)} has been away for {_PATIENCE:.0f} s",
                 hint="see to it that Redis runs",
             )
-        watch.away(pulse.away_since)
+        self._status.away(pulse.away_since)
         return end

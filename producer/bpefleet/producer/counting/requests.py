@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from bpefleet.producer.files.atomic import read_whole, write_atomically
-from bpefleet.producer.queueing.repeated_warnings import RepeatedWarnings
+from bpefleet.shared.process.repeated_warnings import RepeatedWarnings
 from bpefleet.shared.process.text import printable
 from bpefleet.shared.wire.keys import control_key
 from bpefleet.shared.wire.messages import MessageError
@@ -20,10 +21,12 @@ if TYPE_CHECKING:
 
     from redis.asyncio import Redis
 
-    from bpefleet.producer.counting.session import Session
-    from bpefleet.producer.observing.observer import Watch
-    from bpefleet.producer.queueing.chunks import Chunks
+    from bpefleet.producer.queueing.chunk_states import ChunkStates
+    from bpefleet.producer.store.directory import RunDirectory
+    from bpefleet.producer.store.stop import Stop
     from bpefleet.shared.trust.signing import Signer
+
+logger = logging.getLogger(__name__)
 
 RETRY_FILE: Final = "retry"
 """The file in a run directory that asks its process to count failed chunks again."""
@@ -43,31 +46,24 @@ def ask_retry(directory: Path, chunks: Sequence[int]) -> None:
 class Requests:
     """Takes requests and follows them."""
 
-    def __init__(
-        self,
-        redis: Redis,
-        run: str,
-        directory: Path,
-        signer: Signer,
-        watch: Watch,
-    ) -> None:
+    def __init__(self, redis: Redis, directory: RunDirectory, signer: Signer, session: str) -> None:
         self._redis = redis
-        self._run = run
-        self._file = directory / RETRY_FILE
+        self._run = directory.plan.run
+        self._file = directory.path / RETRY_FILE
         self._signer = signer
-        self._session = watch.session
-        self._odd = RepeatedWarnings(watch.warn, "requests were left aside")
+        self._session = session
+        self._odd = RepeatedWarnings(logger, "requests were left aside")
         self._seen: set[str] = set()
 
-    async def follow(self, chunks: Chunks, session: Session) -> None:
+    async def follow(self, states: ChunkStates, stop: Stop) -> None:
         """Follow all that is asked, and say so."""
         for request in [*await self._from_redis(), *await self._from_directory()]:
             if request.action == CANCEL:
-                session.stop.request()
-                session.watch.warn(f"{printable(request.by)} asks to stop")
-            elif retried := chunks.retry(request.chunks):
+                stop.request()
+                logger.warning("%s asks to stop", printable(request.by))
+            elif retried := states.retry(request.chunks):
                 named = ", ".join(map(str, retried[:10])) + (" …" if len(retried) > 10 else "")  # noqa: PLR2004
-                session.watch.warn(f"{printable(request.by)} asks to count again: {named}")
+                logger.warning("%s asks to count again: %s", printable(request.by), named)
 
     def sum_up(self) -> None:
         """Say how many requests were left aside, if that was not said of each."""

@@ -6,7 +6,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bpefleet.producer.observing.observer import Watch
+from bpefleet.producer.observing.counting_view import CountingView
+from bpefleet.producer.observing.merging_view import MergingView
+from bpefleet.producer.observing.status_file import StatusFile
 from bpefleet.producer.planning.options import Resources
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.producer.store.history import Journal
@@ -28,7 +30,9 @@ class Session:
         resources: Where the work is done.
         ledger: The folded chunks.
         journal: The history of attempts.
-        watch: Shown what happens.
+        status: The snapshot for who looks on.
+        counting: Shows how far counting is.
+        merging: Shows how far merging is.
         stop: Whether to end early.
         todo: The chunks to count.
     """
@@ -37,7 +41,9 @@ class Session:
     resources: Resources
     ledger: Ledger
     journal: Journal
-    watch: Watch
+    status: StatusFile
+    counting: CountingView
+    merging: MergingView
     stop: Stop
     todo: list[int]
 
@@ -65,14 +71,22 @@ def session(
     plan = directory.plan
     directory.make_counts()  # some copying leaves empty folders out
     # Before anything else reads it: what is damaged has to be set aside first.
-    ledger = Ledger(directory.counts, plan.digest, chunks=len(plan.chunks), mend=progress.warn)
-    watch = Watch(directory, progress)
-    stop.say = watch.warn
+    ledger = Ledger(directory.counts, plan.digest, chunks=len(plan.chunks), mend=True)
     todo = sorted(set(only or range(len(plan.chunks))) - ledger.chunks)
     journal = Journal(directory.path)
-    watch.tried = journal.tried
+    status = StatusFile(directory)
     try:
-        yield Session(directory, resources, ledger, journal, watch, stop, todo)
+        yield Session(
+            directory=directory,
+            resources=resources,
+            ledger=ledger,
+            journal=journal,
+            status=status,
+            counting=CountingView(plan, ledger, journal.tried, status, progress),
+            merging=MergingView(status, progress),
+            stop=stop,
+            todo=todo,
+        )
     finally:
         journal.close()
-        watch.close()
+        status.close()

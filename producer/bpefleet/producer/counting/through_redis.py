@@ -77,8 +77,8 @@ async def _count(session: Session, fleet: Fleet, kind: Kind) -> dict[int, Failed
         try:
             async with (
                 connect_async(fleet.url, patient=patient) as redis,
-                Payloads(fleet.url, redis) as payloads,
-                outages_told(session, fleet.url),
+                Payloads(fleet.url, patient=patient) as payloads,
+                outages_told(session.status, session.stop, fleet.url),
             ):
                 aggregator = Aggregator(
                     session,
@@ -91,7 +91,7 @@ async def _count(session: Session, fleet: Fleet, kind: Kind) -> dict[int, Failed
             await asyncio.to_thread(enqueuer.forget_run)
         finally:
             connection.give_up()  # a thread may still wait for it, and asyncio for the thread
-    return aggregator.chunks.failed
+    return aggregator.states.failed
 
 
 class Upkeep:
@@ -124,4 +124,4 @@ class Upkeep:
         if now - self._idle_since < _IDLE_SECONDS or self._fleet.workers is not None:
             return None
         url = redacted(self._fleet.url)
-        return f"no worker serves {url}; start one with: bpefleet worker --redis {url}"
+        return f"no worker serves {url}; start one with: {self._fleet.worker_command}"

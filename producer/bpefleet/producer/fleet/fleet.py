@@ -1,7 +1,9 @@
-"""The processes that a run works with, its own or those that are there, and its trainer."""
+"""The processes that do a run's work: Redis, workers, trainer and dashboard."""
 
 from __future__ import annotations
 
+import logging
+import shlex
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final, Self
 
@@ -9,26 +11,30 @@ from bpefleet.producer.fleet.local_dashboard import LocalDashboard
 from bpefleet.producer.fleet.local_trainer import TrainerProcess
 from bpefleet.producer.fleet.local_workers import LocalWorkers
 from bpefleet.producer.fleet.server import EmbeddedServer
+from bpefleet.shared.process.amounts import several
+from bpefleet.shared.process.logs import NOTICE
 from bpefleet.shared.trust.roots import roots_of
 from bpefleet.shared.trust.signing import read_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from pathlib import Path
     from types import TracebackType
 
     from bpefleet.producer.planning.options import Resources
     from bpefleet.producer.planning.sources import SourceFile
 
+logger = logging.getLogger(__name__)
+
 _LIKELY_SIZE: Final = 4
-"""Workers to reckon with where none serves yet."""
+"""Workers that are expected where none serves yet."""
 
 
 class Fleet:
-    """Redis, local workers, a dashboard and the trainer, started and stopped with the block.
+    """A context manager that starts and stops what a run needs of these.
 
     Attributes:
-        signer: Has the fleet's key, if there is one.
+        signer: Holds the fleet's key, if there is one.
         url: The Redis. Valid inside the block.
         workers: The local workers, if any.
         dashboard: The dashboard beside the run, if it was asked for.
@@ -39,7 +45,7 @@ class Fleet:
     trainer: TrainerProcess
 
     def __init__(self, resources: Resources, files: Iterable[SourceFile], directory: Path) -> None:
-        """Prepare a fleet for a run, in a directory that need not be there yet.
+        """Prepare a fleet for a run. The directory need not exist yet.
 
         Raises:
             UsageError: The key file cannot be used.
@@ -54,14 +60,14 @@ class Fleet:
         self._for_counting = ExitStack()
 
     def __enter__(self) -> Self:
-        """Start what the run brings along; the workers need not be up yet.
+        """Start the processes, without waiting for the workers.
 
         Raises:
             UsageError: Redis is across the network and there is no key.
             QueueError: Redis cannot be reached, or no server can be started.
         """
         try:
-            # First: its imports go on while this process has imports of its own, or waits.
+            # First: it imports its modules while this process does other work.
             self.trainer = self._stack.enter_context(TrainerProcess(self._directory))
             self._stack.enter_context(self._for_counting)
             self.url = self._redis()
@@ -70,6 +76,7 @@ class Fleet:
                     self.url, count, roots=self._roots, key_file=self._resources.key_file
                 )
                 self.workers = self._for_counting.enter_context(workers)
+                logger.info("%s started on this machine", several(count, "worker"))
             if self._resources.serves_page:
                 board = LocalDashboard(self.url, self._resources.key_file)
                 self.dashboard = self._for_counting.enter_context(board)
@@ -86,24 +93,36 @@ class Fleet:
     ) -> None:
         self._stack.__exit__(kind, error, trace)
 
-    def announce(self, tell: Callable[[str], None]) -> None:
-        """Wait until the dashboard serves, if there is one, and tell where.
+    def announce(self) -> None:
+        """Wait until the dashboard serves, if there is one, and log where.
 
         Raises:
             UsageError: It cannot serve; why is on stderr.
             QueueError: It cannot reach Redis.
         """
         if self.dashboard is not None:
-            tell(f"dashboard: {self.dashboard.address()}")
+            # Who asked for it has to learn where it is, also if the program shows warnings only.
+            level = NOTICE if logger.isEnabledFor(NOTICE) else logging.WARNING
+            logger.log(level, "dashboard: %s", self.dashboard.address())
+
+    @property
+    def worker_command(self) -> str:
+        """How to start a worker that can count for this run."""
+        from bpefleet.shared.redis.redis_url import redacted  # noqa: PLC0415  slow to import
+
+        words = ["bpefleet", "worker", "--redis", redacted(self.url)]
+        if key_file := self._resources.key_file:
+            words += ["--key-file", str(key_file)]
+        return shlex.join(words)
 
     @property
     def may_come_back(self) -> bool:
-        """Whether the Redis can return after it died: a private one cannot."""
+        """Whether Redis can come back after it died: a private one cannot."""
         return self._resources.redis is not None
 
     @property
     def size(self) -> int:
-        """How many workers there are to divide the corpus between: its own, or those that serve."""
+        """How many workers share the corpus: the local ones, or those that serve Redis now."""
         if local := self._resources.local_workers:
             return local
         from bpefleet.producer.queueing.workers import live_workers  # noqa: PLC0415  slow to import, see `run`
@@ -114,11 +133,11 @@ class Fleet:
 
     @property
     def stays(self) -> bool:
-        """Whether Redis is there after counting, for those who look on."""
+        """Whether Redis stays after counting, for those who watch the run."""
         return self._resources.redis is not None or self.dashboard is not None
 
     def stop(self) -> None:
-        """Stop what only counting needs: the merge stage wants the cores and the memory."""
+        """Stop what only counting needs, so that merging has the cores and the memory."""
         if self.dashboard is None:
             self._for_counting.close()
         elif self.workers is not None:
@@ -126,10 +145,15 @@ class Fleet:
 
     def _redis(self) -> str:
         if self._resources.redis is None:
-            return self._for_counting.enter_context(EmbeddedServer()).url
+            url = self._for_counting.enter_context(EmbeddedServer()).url
+            logger.info("a private Redis server is started for the run")
+            return url
         from bpefleet.shared.redis.connect import check, demand_trust  # noqa: PLC0415  slow to import
+        from bpefleet.shared.redis.redis_url import redacted  # noqa: PLC0415  likewise
         from bpefleet.shared.redis.rights import Role  # noqa: PLC0415  likewise
 
         demand_trust(self._resources.redis, self.signer, insecure=self._resources.insecure)
         check(self._resources.redis, Role.PRODUCER)
+        how = "with a key" if self.signer.key else "without a key"
+        logger.info("the run uses Redis at %s, %s", redacted(self._resources.redis), how)
         return self._resources.redis

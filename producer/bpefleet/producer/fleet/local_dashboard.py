@@ -1,4 +1,4 @@
-"""A dashboard on this machine for the length of a run, as a process of its own."""
+"""A dashboard on this machine for the duration of a run, in its own process."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _STOP_DEADLINE: Final = 10.0
-"""Seconds to end in: open pages are told of the run's end first, which takes about one."""
+"""Seconds that it has to end: open pages are told of the run's end first, which takes about one."""
 
 _SHORT_DEADLINE: Final = 1.5
-"""The same after an error, or when somebody asked for the end."""
+"""Seconds that it has to end after an error, or when somebody stopped the run."""
 
 
 class LocalDashboard:
     """A context manager around `bpefleet dashboard`, on loopback and a port that is free.
 
-    It ends with the context, and also with the thread that entered it, however that ends.
+    It ends with the context, and also when the thread that entered it ends, even by a crash.
 
     Args:
         url: The Redis whose runs to show.
@@ -64,16 +64,16 @@ class LocalDashboard:
             process.wait()
 
     def wait(self) -> None:
-        """Leave it running until an interrupt, or its own end."""
+        """Wait for an interrupt, or until it ends by itself."""
         if self._process is not None:
             with suppress(KeyboardInterrupt):
                 self._process.wait()
 
     def address(self) -> str:
-        """Wait until it serves; where, with the token that lets one act.
+        """Wait until it serves. Returns its address, with the token that allows requests.
 
         Raises:
-            UsageError: It cannot serve; why is on stderr, for instance that the extra is missing.
+            UsageError: It cannot serve, for instance since the extra is missing; stderr says why.
             QueueError: It cannot reach Redis.
         """
         if self._process is None or self._process.stdout is None:  # pragma: no cover  Popen made it

@@ -1,4 +1,4 @@
-"""The merge stage: has the trainer process merge, shows its progress, tells how it ended."""
+"""The merge stage: runs the trainer process, shows its progress, returns its result."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bpefleet.producer.observing.observer import Watch
+    from bpefleet.producer.observing.merging_view import MergingView
     from bpefleet.producer.store.stop import Stop
+    from bpefleet.producer.training.milestones import Milestones
 
 _PATIENCE: Final = 5.0
 _GLANCE_SECONDS: Final = 0.1
@@ -51,17 +52,20 @@ class TrainerProcess:
     def __exit__(self, *_: object) -> None:
         self._end()
         for pipe in (self._process.stdin, self._process.stdout):
-            # Closing flushes, which a dead trainer refuses once more.
+            # Closing flushes, which fails again if the trainer is dead.
             with suppress(BrokenPipeError):
                 if pipe is not None:
                     pipe.close()
 
-    def train(self, facts: dict[str, Any], watch: Watch, stop: Stop) -> dict[str, Any]:
+    def train(
+        self, facts: dict[str, Any], milestones: Milestones, view: MergingView, stop: Stop
+    ) -> dict[str, Any]:
         """Train on the run's counts.
 
         Args:
-            facts: What the manifest is to say of the stages before.
-            watch: Shown the merges made.
+            facts: What the manifest says of the earlier stages.
+            milestones: Told how many merges are made, for the log.
+            view: Shown them.
             stop: Whether to end early.
 
         Returns:
@@ -70,7 +74,7 @@ class TrainerProcess:
         Raises:
             TrainerError: The trainer died.
             InterruptedRunError: A stop was asked for.
-            BpefleetError: It failed, and says so.
+            BpefleetError: It failed, with this error.
         """
         stdin = self._process.stdin
         if stdin is None:  # pragma: no cover  Popen makes it
@@ -81,20 +85,22 @@ class TrainerProcess:
         except BrokenPipeError:
             raise self._died() from None
         try:
-            return self._follow(watch, stop)
+            return self._follow(milestones, view, stop)
         except BaseException:
-            self._end()  # before anybody lets go of the directory that it writes to
+            self._end()  # before the lock of the directory that it writes to is released
             raise
 
-    def _follow(self, watch: Watch, stop: Stop) -> dict[str, Any]:
+    def _follow(self, milestones: Milestones, view: MergingView, stop: Stop) -> dict[str, Any]:
         for line in self._lines(stop):
             answer = orjson.loads(line)
             if "unique" in answer:
-                watch.folded(answer["unique"])
+                view.folded(answer["unique"])
             elif "merges" in answer:
-                watch.merged(answer["merges"], answer["tokens"])
+                milestones.made(answer["merges"])
+                view.merged(answer["merges"], answer["tokens"])
             elif "writing" in answer:
-                watch.writing()
+                milestones.over()
+                view.writing()
             elif "error" in answer:
                 raise _error(*answer["error"])
             else:
@@ -103,7 +109,7 @@ class TrainerProcess:
         raise self._died()
 
     def _lines(self, stop: Stop) -> Iterator[bytes]:
-        """What the trainer says, line by line. Folding takes a while without a word."""
+        """The trainer's answers, line by line. While it folds there is none for some time."""
         if self._process.stdout is None:  # pragma: no cover  Popen makes it
             raise AssertionError
         stdout = self._process.stdout.fileno()
@@ -120,9 +126,9 @@ class TrainerProcess:
                 stop.check()
 
     def _end(self) -> None:
-        """Kill the trainer. What it has to do is done, or not wanted: nothing is waited for.
+        """Kill the trainer: its work is done, or no longer wanted.
 
-        Its memory may take the system long to clear away, and that is no failure of the run.
+        The system may take long to free its memory, which is no failure of the run.
         """
         self._process.kill()
         with suppress(subprocess.TimeoutExpired):

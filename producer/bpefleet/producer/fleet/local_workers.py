@@ -1,4 +1,4 @@
-"""Counting workers on this machine for the length of a run, as a process of their own."""
+"""Counting workers on this machine for the duration of a run, in processes of their own."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ STOP_DEADLINE: Final = 10.0
 class LocalWorkers:
     """A context manager around a pool of local workers.
 
-    They end with the context, and also with the thread that entered it, however that ends; so
-    enter it in a thread that stays.
+    They end with the context, and also when the thread that entered it ends, even by a crash: so
+    enter it in a thread that lives as long as the run.
 
     Args:
         url: The Redis to serve.
         processes: How many workers.
-        roots: Where they may read; empty for anywhere.
+        roots: The directories that they may read; empty for any.
         key_file: The file with the fleet's key, if there is one.
     """
 
@@ -51,7 +51,7 @@ class LocalWorkers:
         options = ["-n", str(self._processes), "--quiet"]
         options += [word for root in self._roots for word in ("--corpus-root", root)]
         options += ["--log-format", JSON if structured() else HUMAN]
-        # The producer has decided on the risk, if there is one.
+        # Whether that is a risk was decided when the producer started.
         options += [] if self._key_file else ["--insecure"]
         self._pool = start_child(
             "bpefleet.worker", options, self._url, self._key_file, stdout=subprocess.DEVNULL
@@ -68,14 +68,14 @@ class LocalWorkers:
         self.stop(STOP_DEADLINE if kind is None else 0)
 
     def is_running(self) -> bool:
-        """Whether the pool is alive. It replaces single workers that die by itself."""
+        """Whether the pool is alive. The pool itself replaces workers that die."""
         return self._pool is not None and self._pool.poll() is None
 
     def check(self) -> None:
         """Make sure that the pool is alive.
 
         Raises:
-            NoWorkersError: It ended; why is on stderr.
+            NoWorkersError: It ended; stderr says why.
         """
         code = self._pool.poll() if self._pool is not None else 0
         if code is not None:
@@ -86,7 +86,7 @@ class LocalWorkers:
             )
 
     def stop(self, deadline: float = STOP_DEADLINE) -> None:
-        """End the workers. Stopping twice does no harm.
+        """End the workers. Calling it twice does no harm.
 
         Args:
             deadline: Seconds that running chunks have to end; 0 kills at once.

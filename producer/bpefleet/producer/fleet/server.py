@@ -86,7 +86,7 @@ class EmbeddedServer:
         self.stop()
 
     def stop(self) -> None:
-        """End the server and wait until nothing of it is left. Stopping twice does no harm."""
+        """End the server and wait until its processes are gone. Calling it twice does no harm."""
         watchdog, self._watchdog = self._watchdog, None
         if watchdog is not None:
             if watchdog.stdin is not None:

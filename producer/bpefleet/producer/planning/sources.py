@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import logging
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from bpefleet.shared.wire.messages import Message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+
+logger = logging.getLogger(__name__)
 
 _NAMED: Final = 3
 
@@ -35,25 +38,30 @@ class SourceFile(Message):
     mtime_ns: int
 
 
+def _go_on() -> None:
+    """Nobody asks to end."""
+
+
 def find_files(
     sources: Sequence[str | os.PathLike[str]],
-    warn: Callable[[str], None],
     *,
     out: Path | None = None,
     insist: bool = False,
+    check: Callable[[], object] = _go_on,
 ) -> list[SourceFile]:
     """List the files that `sources` name, each once: in the order given, folders sorted.
 
-    In folders and globs, empty and binary files are passed over, and whatever runs have written,
-    which `warn` is told; in folders also what is hidden (its name starts with a dot). A format that
-    holds text, and is not read, is an error there too: no part of a corpus is left out in silence.
+    In folders and globs, empty and binary files are passed over, with a warning, and so is whatever
+    runs have written; in folders also, without one, what is hidden (its name starts with a dot). A
+    format that holds text but is not read is an error there too: no part of a corpus is left out in
+    silence.
 
     Args:
         sources: Files, folders, globs.
-        warn: Told what is passed over.
         out: The directory of the run that is about to be: no source, wherever it lies.
         insist: Whether to take files for plain text in spite of their names, see `format_of`; what
             cannot be text is then passed over in folders and globs.
+        check: Called before each file; what it raises ends the listing.
 
     Raises:
         SourceError: A source is missing, unreadable, empty, or names no text.
@@ -63,24 +71,25 @@ def find_files(
         raise SourceError("no source is given", hint="name a file, a folder or a glob")
     found: dict[str, SourceFile] = {}
     repeated = 0
-    finder = _Finder(warn, out, insist=insist)
+    finder = _Finder(out, check, insist=insist)
     for source in sources:
         for file in finder.files(os.fspath(source)):
             repeated += file.path in found
             found.setdefault(file.path, file)
     if repeated:
-        warn(f"{_files(repeated)} named more than once, read once")
+        logger.warning("%s named more than once, read once", _files(repeated))
     if json := [path for path in found if path.lower().endswith(".json")]:
-        warn(f"{_few(json)}: JSON is counted as it stands, quotes and escapes included")
+        text = "%s: JSON is counted as it stands, quotes and escapes included"
+        logger.warning(text, _few(json))
     return list(found.values())
 
 
 class _Finder:
     """Lists the files of one source after the other."""
 
-    def __init__(self, warn: Callable[[str], None], out: Path | None, *, insist: bool) -> None:
-        self._warn = warn
+    def __init__(self, out: Path | None, check: Callable[[], object], *, insist: bool) -> None:
         self._out = out
+        self._check = check
         self._insist = insist
 
     def files(self, source: str) -> list[SourceFile]:
@@ -89,8 +98,9 @@ class _Finder:
         Raises:
             SourceError: As `find_files` says.
         """
+        self._check()
         path = Path(source)
-        walk = Walk(self._out)
+        walk = Walk(self._out, self._check)
         try:
             if path.is_dir():
                 return self._texts(source, walk.folder(path), walk)
@@ -133,7 +143,7 @@ class _Finder:
                 passed_over.append(str(path))
         if walk.runs:
             names = _few(walk.runs)
-            self._warn(f"{source}: what runs of bpefleet wrote was passed over: {names}")
+            logger.warning("%s: what runs of bpefleet wrote was passed over: %s", source, names)
         elif not matched and not Path(source).is_dir():
             raise SourceError(
                 f"{source}: no file matches", hint="check the glob; quote it in a shell"
@@ -142,7 +152,7 @@ class _Finder:
             raise _refusal(source, refused)
         if passed_over:
             count, names = _files(len(passed_over)), _few(passed_over)
-            self._warn(f"{source}: {count} passed over (empty or binary): {names}")
+            logger.warning("%s: %s passed over (empty or binary): %s", source, count, names)
         if not texts:
             raise SourceError(f"{source}: no text file in it")
         return texts

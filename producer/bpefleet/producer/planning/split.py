@@ -1,12 +1,13 @@
 """Splits the corpus into chunks: byte ranges that can be counted apart.
 
 The files are one stretch of bytes, and chunks equal parts of it, so that workers end together. A
-chunk ends at the first safe place at or after its part's end (see `shared.boundaries`), or at a
+chunk ends at the first cut at or after its part's end (see `bpefleet.kernel.Cutter`), or at a
 file's end that is near. Only the neighbourhood of each cut is read.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 from typing import TYPE_CHECKING, Final
 
@@ -15,10 +16,12 @@ from bpefleet.shared.errors import SourceError, UsageError
 from bpefleet.shared.wire.messages import Segment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
+    from bpefleet.kernel import Cutter
     from bpefleet.producer.planning.sources import SourceFile
-    from bpefleet.shared.corpus.boundaries import Boundaries
+
+logger = logging.getLogger(__name__)
 
 _WINDOW: Final = 64 * 1024
 _MAX_WINDOW: Final = 16 * 1024 * 1024
@@ -35,14 +38,11 @@ MAX_SEGMENTS: Final = 4096
 
 
 def split(
-    files: Iterable[SourceFile],
-    boundaries: Boundaries,
-    chunk_size: int,
-    warn: Callable[[str], None],
+    files: Iterable[SourceFile], cutter: Cutter, chunk_size: int
 ) -> Iterator[tuple[Segment, ...]]:
     """Yield chunks of about `chunk_size` bytes that together are all the files, in order.
 
-    A range that holds no safe cut stays whole, however long; `warn` is told how many are longer
+    A range that holds no cut stays whole, however long. A warning says how many are longer
     than a chunk by more than a quarter, and which is the longest.
 
     Raises:
@@ -66,7 +66,7 @@ def split(
                 goal += step
             end = file.size
             if done + end - at > goal + near:
-                end = _next_cut(file, boundaries, at + goal - done)
+                end = _next_cut(file, cutter, at + goal - done)
             packed.append(Segment(file.path, at, end))
             if 4 * (end - at) > 5 * chunk_size:
                 uncut.append(packed[-1])
@@ -75,7 +75,7 @@ def split(
     if packed:
         yield tuple(packed)
     if uncut:
-        warn(_long(uncut, chunk_size))
+        logger.warning("%s", _long(uncut, chunk_size))
 
 
 def demand_few(total: int, chunk_size: int) -> None:
@@ -130,22 +130,22 @@ def _long(uncut: list[Segment], chunk_size: int) -> str:
     )
 
 
-def _next_cut(file: SourceFile, boundaries: Boundaries, target: int) -> int:
-    """The first safe cut at or after `target`, else the end of the file."""
+def _next_cut(file: SourceFile, cutter: Cutter, target: int) -> int:
+    """The first cut at or after `target`, else the end of the file."""
     try:
         with opened(file.path) as descriptor:
-            return _find_cut(descriptor, boundaries, target, file.size)
+            return _find_cut(descriptor, cutter, target, file.size)
     except OSError as error:
         raise SourceError(f"{file.path}: {error.strerror}") from error
 
 
-def _find_cut(descriptor: int, boundaries: Boundaries, target: int, size: int) -> int:
-    reach = boundaries.reach
+def _find_cut(descriptor: int, cutter: Cutter, target: int, size: int) -> int:
+    reach = cutter.reach
     window = _WINDOW
     while target < size:
         base = max(0, target - reach)
         data = _read(descriptor, base, target + window + reach - base)
-        first = next(boundaries.cuts(data, target - base, target - base + window), None)
+        first = cutter.first(data, target - base, target - base + window)
         if first is not None:
             return min(size, base + first)
         target += window

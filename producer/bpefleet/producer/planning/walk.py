@@ -12,7 +12,7 @@ from bpefleet.kernel.opening import opened
 from bpefleet.producer.files.lock import was_held
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 PLAN: Final = "plan.json"
 """The file that makes a folder a run's; see `directory`."""
@@ -27,14 +27,16 @@ class Walk:
         runs: The run directories that were passed over.
     """
 
-    def __init__(self, out: Path | None) -> None:
+    def __init__(self, out: Path | None, check: Callable[[], object]) -> None:
         """Begin.
 
         Args:
             out: The directory of the run that is about to be, which may hold no plan yet.
+            check: Called before each folder and each file; may raise.
         """
         self.runs: list[Path] = []
         self._out = os.path.realpath(out) if out is not None else None
+        self._check = check
         self._known: dict[Path, bool] = {}
 
     def folder(self, top: Path) -> Iterator[Path]:
@@ -48,23 +50,33 @@ class Walk:
             raise error
 
         for parent, folders, names in os.walk(top, onerror=failed):
+            self._check()
             if self._is_run(Path(parent)):
                 folders.clear()
                 continue
             folders[:] = sorted(name for name in folders if not name.startswith("."))
-            yield from (Path(parent, name) for name in sorted(names) if not name.startswith("."))
+            for name in sorted(names):
+                if not name.startswith("."):
+                    self._check()
+                    yield Path(parent, name)
 
     def matches(self, pattern: str) -> Iterator[Path]:
         """The files that a glob matches, sorted."""
         top = _fixed(Path(pattern))
         inside: dict[str, bool] = {}
-        # Path.glob knows no absolute patterns.
-        for match in sorted(glob.glob(pattern, recursive=True)):  # noqa: PTH207
+        for match in sorted(self._glob(pattern)):
+            self._check()
             folder = os.path.dirname(match)  # noqa: PTH120  a Path for each file takes its time
             if folder not in inside:
                 inside[folder] = self._is_inside_run(Path(folder), top)
             if not inside[folder]:
                 yield Path(match)
+
+    def _glob(self, pattern: str) -> Iterator[str]:
+        # Path.glob knows no absolute patterns.
+        for match in glob.iglob(pattern, recursive=True):  # noqa: PTH207
+            self._check()
+            yield match
 
     def _is_inside_run(self, folder: Path, top: Path) -> bool:
         """Whether a folder is a run's or lies in one, below `top`: what is above was named."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bpefleet.producer.progress.step import Step
 
 _SHORTEST: Final = 5
-"""Columns that are left for the bar itself."""
+"""The fewest columns for the bar itself."""
 
 
 def in_notebook() -> bool:
@@ -23,7 +23,7 @@ def in_notebook() -> bool:
 
 
 class Bar:
-    """One stage; what there is no telling of leaves nothing behind when it is over."""
+    """The bar of one stage. It stays on the screen after its end, if its total was known."""
 
     def __init__(self, step: Step) -> None:
         self._bar: Any = None
@@ -33,7 +33,7 @@ class Bar:
             self.draw(step)
 
     def draw(self, step: Step) -> None:
-        """Show how far it is, and the time it took so far, if either is another than before."""
+        """Show how far it is, and for how long it has run, if either changed."""
         now = time.monotonic()
         if self._bar is not None and step == self._drawn[1] and now - self._drawn[0] < 1:
             return
@@ -52,15 +52,8 @@ class Bar:
         self._set(step)
         self._bar.refresh()
 
-    def say(self, text: str) -> None:
-        """Write a line above it."""
-        if self._bar is None:
-            print(text, file=sys.stderr, flush=True)  # noqa: T201  for people
-        else:
-            self._bar.write(text, file=sys.stderr)
-
     def close(self, step: Step) -> None:
-        """Show it a last time, and leave it."""
+        """Show it for the last time."""
         if self._bar is not None:
             self._set(step)
             self._bar.close()

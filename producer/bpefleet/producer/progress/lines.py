@@ -1,4 +1,4 @@
-"""Lines of a log where there is no terminal: every ten seconds at first, then less often."""
+"""Log lines where there is no terminal: every ten seconds at first, then less often."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class Lines:
-    """Says how far a run is, seldom. Of what is over before the first line is due, nothing."""
+    """Writes now and then how far a run is; nothing about a run that ends before the first line."""
 
     def __init__(self, say: Callable[[str, Step], None], began: float | None = None) -> None:
-        """Begin now.
+        """Prepare to write lines.
 
         Args:
-            say: Told each line.
-            began: When, by `time.monotonic`.
+            say: Writes a line.
+            began: When the run began, by `time.monotonic`; None for now.
         """
         self._say = say
         self._began = self._stage_began = time.monotonic() if began is None else began
@@ -30,7 +30,7 @@ class Lines:
         self._said = False
 
     def draw(self, step: Step, now: float | None = None) -> None:
-        """Say how far a stage is, if it is time."""
+        """Write how far a stage is, if a line is due."""
         now = time.monotonic() if now is None else now
         if now < self._next:
             return
@@ -39,7 +39,7 @@ class Lines:
         self._say(_line(step, now - self._stage_began), step)
 
     def close(self, step: Step, now: float | None = None) -> None:
-        """The stage is over: said if a line told of it before."""
+        """Write that a stage is over, if there was a line about it before."""
         now = time.monotonic() if now is None else now
         if self._said and step.total:
             self._say(_line(step, now - self._stage_began), step)

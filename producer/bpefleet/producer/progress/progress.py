@@ -1,33 +1,35 @@
-"""Progress on stderr: a bar where somebody looks, lines where a log is kept."""
+"""Progress on stderr: a bar on a terminal, lines in a log."""
 
 from __future__ import annotations
 
 import logging
 import sys
 import threading
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final, Self
 
 from bpefleet.producer.progress.bar import Bar, in_notebook
+from bpefleet.producer.progress.handler import shown_on_stderr
 from bpefleet.producer.progress.lines import Lines
 from bpefleet.shared.process.logs import NOTICE, structured
-from bpefleet.shared.process.text import paragraph
 
 if TYPE_CHECKING:
     from bpefleet.producer.progress.step import Step
 
-logger = logging.getLogger("bpefleet")
+logger = logging.getLogger(__name__)
 
 _EVERY: Final = 0.25
-"""Seconds between two looks of the bar."""
+"""Seconds between two updates of the bar."""
 
 
 class Progress:
-    """Shows how far a run is; silent but for warnings unless `show`, or if `quiet`.
+    """Shows how far a run is, and its log, on stderr.
 
-    Without `show` these go to the log, where a program has it; otherwise to stderr, for people.
+    Unless `show`, it shows nothing, and the log is the program's affair. If `quiet`, it shows the
+    log alone.
 
-    A thread of its own draws, so that the time goes on while a chunk is counted, and that whoever
-    reads stderr slowly keeps nobody from work.
+    It is drawn by a thread, so that the time goes on while a chunk is counted, and a slow reader of
+    stderr does not hold up the run.
     """
 
     def __init__(self, *, show: bool, quiet: bool = False) -> None:
@@ -39,8 +41,11 @@ class Progress:
         self._still = threading.RLock()
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
+        self._stack = ExitStack()
 
     def __enter__(self) -> Self:
+        if self._show:
+            self._stack.enter_context(shown_on_stderr())
         if self._show and (structured() or not (sys.stderr.isatty() or in_notebook())):
             self._lines = Lines(self._log)
         return self
@@ -50,17 +55,14 @@ class Progress:
         self._leave()
         if self._thread is not None:
             self._thread.join()
+        self._stack.close()
 
     def warn(self, text: str, **about: str | int) -> None:
-        """Tell the person that something is not as they may think; `about`: see `logs.FIELDS`."""
-        self._say("warning: ", text, about)
-
-    def tell(self, text: str) -> None:
-        """Tell the person what there is to know, for instance an address."""
-        self._say("", text, {})
+        """Log a warning."""
+        logger.warning("%s", text, extra=about)
 
     def show(self, step: Step) -> None:
-        """Show how far a stage is; another stage than before ends that one."""
+        """Show how far a stage is. A new stage ends the one before."""
         if not self._show or self._quiet:
             return
         with self._still:
@@ -85,24 +87,7 @@ class Progress:
                 display.close(self._step)
             self._step = self._bar = None
 
-    def _say(self, mark: str, text: str, about: dict[str, str | int]) -> None:
-        if not self._show or structured():
-            logger.warning("%s", text, extra=about)
-            return
-        with self._still:
-            if self._bar is not None:
-                self._bar.say(f"{mark}{paragraph(text)}")
-            else:
-                _print(f"{mark}{text}")
-
     def _log(self, text: str, step: Step) -> None:
-        if structured():
-            about = {"run": step.run, "stage": step.stage, "done": step.done, "total": step.total}
-            eta = None if step.eta is None else round(step.eta, 1)
-            logger.log(NOTICE, "%s", text, extra={**about, "rate": round(step.rate, 1), "eta": eta})
-        else:
-            _print(text)
-
-
-def _print(text: str) -> None:
-    print(paragraph(text), file=sys.stderr, flush=True)  # noqa: T201  for people
+        about = {"run": step.run, "stage": step.stage, "done": step.done, "total": step.total}
+        eta = None if step.eta is None else round(step.eta, 1)
+        logger.log(NOTICE, "%s", text, extra={**about, "rate": round(step.rate, 1), "eta": eta})

@@ -1,4 +1,4 @@
-"""How far a stage of a run is, in words for a bar or a line of a log."""
+"""How far a stage of a run is, in words for a bar or a log line."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Step:
     Attributes:
         stage: Its name.
         done: What is done of `total`.
-        total: What there is to do; 0 if there is no telling.
-        facts: More of it in words, what matters most first.
+        total: What there is to do; 0 if that is not known.
+        facts: More about it in words, the most important first.
         rate: What is done a second; 0 if unknown.
-        eta: Seconds left; None if there is no telling.
-        run: Of which run; empty where that is not known yet.
+        eta: Seconds left; None if that is not known.
+        run: The run's id; empty before there is one.
     """
 
     stage: str
@@ -36,12 +36,12 @@ class Step:
 
     @property
     def share(self) -> float:
-        """What is done of all, 0 to 1."""
+        """The part that is done, 0 to 1."""
         return min(1.0, self.done / self.total) if self.total else 0.0
 
 
 def step_of(now: Snapshot) -> Step:
-    """A snapshot as it is shown beside the run."""
+    """A snapshot as the step that is shown."""
     if now.stage == MERGE:
         facts = [f"{now.merges_made:,}/{now.merges:,}"]
         rate = now.merging.rate if now.merging else 0.0

@@ -26,7 +26,7 @@ from rq.utils import now
 from bpefleet.producer.queueing.batches import answers
 from bpefleet.shared.queue.jobs import FleetJob, fleet_queue
 from bpefleet.shared.queue.serializer import JsonSerializer
-from bpefleet.shared.wire import keys
+from bpefleet.shared.wire import keys, rq_keys
 from bpefleet.shared.wire.failures import ABANDONED, LOST_AFTER, describe_text
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _REMEMBERED: Final = 2
 """Times `LOST_AFTER` that an entry which was seen is remembered."""
 _JOB: Final = re.compile(rb"[\w-]+")
 _EXECUTION: Final = re.compile(rb"[\w-]+:[\w-]+")
-_WORKER: Final = re.compile(rb"rq:worker:[!-~]+")
+_WORKER: Final = re.compile(rq_keys.worker_key("[!-~]+").encode())
 
 
 def end_abandoned(connection: Redis) -> None:
@@ -70,17 +70,16 @@ def _remove_foreign(queue: Queue) -> None:
     """Remove what RQ cannot read from its own lists: no name that RQ or we ever made."""
     redis = queue.connection
     running = StartedJobRegistry(queue=queue, job_class=FleetJob).key
-    waiting, workers = queue.intermediate_queue.key, f"rq:workers:{queue.name}"
     for entry, _ in redis.zscan_iter(running, count=_AT_ONCE):
         if not _EXECUTION.fullmatch(entry):
             redis.zrem(running, entry)
-    entries: Any = redis.lrange(waiting, 0, -1)
+    entries: Any = redis.lrange(rq_keys.TAKEN, 0, -1)
     for entry in entries:
         if not _JOB.fullmatch(entry):
-            redis.lrem(waiting, 0, entry)
-    for entry in redis.sscan_iter(workers, count=_AT_ONCE):
+            redis.lrem(rq_keys.TAKEN, 0, entry)
+    for entry in redis.sscan_iter(rq_keys.WORKERS, count=_AT_ONCE):
         if not _WORKER.fullmatch(entry):
-            redis.srem(workers, entry)
+            redis.srem(rq_keys.WORKERS, entry)
 
 
 def _end_silent(queue: Queue) -> None:

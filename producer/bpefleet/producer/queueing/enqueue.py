@@ -69,7 +69,7 @@ class Enqueuer:
         that is counted twice is folded once.
 
         Returns:
-            Which attempt at each is under way now: `FleetJob.attempt`.
+            Which attempt at each is in flight now: `FleetJob.attempt`.
 
         Raises:
             OutOfMemoryError: Redis is full; nothing was queued.
@@ -80,7 +80,7 @@ class Enqueuer:
         attempts = {
             chunk: attempt
             for chunk, is_known in zip(chunks, known, strict=True)
-            if is_known and (attempt := self._under_way(chunk)) is not None
+            if is_known and (attempt := self._attempt(chunk)) is not None
         }
         jobs = {chunk: self._build(chunk) for chunk in chunks if chunk not in attempts}
         with self._connection.pipeline() as pipeline:
@@ -137,15 +137,15 @@ class Enqueuer:
             connection=self._connection,
         )
 
-    def _under_way(self, chunk: int) -> str | None:
+    def _attempt(self, chunk: int) -> str | None:
         """Which attempt is queued or running; None if none is, and nothing of it is left."""
-        if (found := self._job(chunk)) and self._is_under_way(found):
+        if (found := self._job(chunk)) and self._is_in_flight(found):
             return found.attempt
         if found:
             found.delete()  # what is left of an attempt before
         return None
 
-    def _is_under_way(self, job: FleetJob) -> bool:
+    def _is_in_flight(self, job: FleetJob) -> bool:
         status = job.get_status(refresh=False)
         if status != JobStatus.QUEUED:
             return status == JobStatus.STARTED

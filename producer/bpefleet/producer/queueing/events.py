@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any, Final
 
-from bpefleet.producer.queueing.repeated_warnings import RepeatedWarnings
+from bpefleet.shared.process.repeated_warnings import RepeatedWarnings
 from bpefleet.shared.wire.event import Event, read_event
 from bpefleet.shared.wire.keys import events_key, payload_prefix
 from bpefleet.shared.wire.messages import Failed, MessageError
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
     from bpefleet.producer.planning.plan import Plan
     from bpefleet.shared.trust.signing import Signer
 
+logger = logging.getLogger(__name__)
+
 _MOST: Final = 64
-"""Events to be settled that are taken at once."""
-_MOST_DROPPED: Final = 1024
-"""Entries that are read at once where most of them are only to be dropped."""
+"""Events that are returned at once, at the most."""
+_MOST_REMOVED: Final = 1024
+"""Entries that are read at once where most of them are only to be removed."""
 _MANY_BYTES: Final = 1 << 20
 """Beyond which so many entries are not read again: they are large."""
 _START: Final = b"0-0"
@@ -32,39 +35,37 @@ Place = tuple[int, int]
 
 
 class Events:
-    """Reads the events of a run. One that is not deleted is read again after `rewind`.
+    """Reads the events of a run. One that is not acknowledged is read again after `rewind`.
 
-    The position in the stream is forgotten as soon as no event is being settled. For after Redis
-    lost its data, or its clock was set back, new events can have lower ids than the last one read.
+    Whoever reads rewinds as soon as all events are acknowledged: after Redis lost its data, or its
+    clock was set back, new events can have lower ids than the last one that was read.
     """
 
-    def __init__(
-        self, redis: Redis, plan: Plan, signer: Signer, warn: Callable[[str], None]
-    ) -> None:
+    def __init__(self, redis: Redis, plan: Plan, signer: Signer) -> None:
         self._redis = redis
         self._plan = plan
         self._signer = signer
         self._key = events_key(plan.run)
         self._last: bytes = _START
         self._at_once = _MOST
-        self._odd = RepeatedWarnings(warn, "events that are not a worker's were left aside")
+        self._odd = RepeatedWarnings(logger, "events that are not a worker's were left aside")
 
     def rewind(self) -> None:
         """Read from the stream's start again."""
         self._last = _START
 
-    async def read(self, block_ms: int | None, is_settled: Callable[[Event], bool]) -> list[Event]:
+    async def read(self, block_ms: int | None, is_known: Callable[[Event], bool]) -> list[Event]:
         """The next events; waits for the first up to `block_ms`, or not at all.
 
-        What is no worker's, and what was settled before, is dropped: all that was read in one go.
+        What is no worker's, and what is known already, is removed: all that was read in one go.
         """
         # redis-py types its answers for all protocols and decodings at once.
         entries: Any = await self._redis.xread(
             {self._key: self._last}, count=self._at_once, block=block_ms
         )
         events: list[Event] = []
-        settled: list[Event] = []
-        dropped: list[bytes] = []
+        known: list[Event] = []
+        odd: list[bytes] = []
         size = 0
         for entry, fields in (item for _stream, items in entries for item in items):
             if len(events) == _MOST:
@@ -72,12 +73,16 @@ class Events:
             self._last = entry
             size += sum(map(len, fields.values())) if fields else 0
             if (event := self._event(entry, fields)) is None:
-                dropped.append(entry)
+                odd.append(entry)
+            elif is_known(event):
+                known.append(event)
             else:
-                (settled if is_settled(event) else events).append(event)
-        await self._drop(settled, dropped)
-        mostly_dropped = len(settled) + len(dropped) > len(events) and size <= _MANY_BYTES
-        self._at_once = min(_MOST_DROPPED, 4 * self._at_once) if mostly_dropped else _MOST
+                events.append(event)
+                about = {"chunk": event.chunk, "attempt": event.attempt}
+                logger.debug("event %s is read", event.id, extra=about)
+        await self._remove(known, odd)
+        mostly_removed = len(known) + len(odd) > len(events) and size <= _MANY_BYTES
+        self._at_once = min(_MOST_REMOVED, 4 * self._at_once) if mostly_removed else _MOST
         return events
 
     async def unread(self) -> tuple[Place, Place] | None:
@@ -93,11 +98,11 @@ class Events:
         """Say how many events were left aside, if that was not said of each."""
         self._odd.sum_up()
 
-    async def drop(self, event: Event) -> None:
-        """Remove an event, and before it its payload: it is in the ledger, or settled otherwise."""
-        await self._drop([event])
+    async def acknowledge(self, event: Event) -> None:
+        """Remove an event, and before it its payload: the run directory has what they told."""
+        await self._remove([event])
 
-    async def _drop(self, events: Iterable[Event], entries: Iterable[bytes] = ()) -> None:
+    async def _remove(self, events: Iterable[Event], entries: Iterable[bytes] = ()) -> None:
         payloads = {key for event in events if (key := self._payload(event))}
         ids: list[str | bytes] = [*(event.id for event in events), *entries]
         if not ids:

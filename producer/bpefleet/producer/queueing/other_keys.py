@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from bpefleet.producer.queueing.repeated_warnings import RepeatedWarnings
+from bpefleet.shared.process.repeated_warnings import RepeatedWarnings
 from bpefleet.shared.process.text import line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from bpefleet.producer.queueing.workers import Seen
+
+logger = logging.getLogger(__name__)
 
 
 class OtherKeys:
     """Compares the keys of workers with a run's, by their ids (`Signer.key_id`)."""
 
-    def __init__(self, mine: str, warn: Callable[[str], None]) -> None:
+    def __init__(self, mine: str) -> None:
         self._mine = mine
-        self._few = RepeatedWarnings(warn, "kinds of workers have another key than the run")
+        self._few = RepeatedWarnings(logger, "kinds of workers have another key than the run")
         self._told: set[tuple[str, str]] = set()
 
     def ours(self, seen: Seen) -> bool:
@@ -48,7 +51,9 @@ class OtherKeys:
         self._told.add((host, key))
         self._few.tell(
             f"{who} {_named(key)}, and this run has {_named(self._mine)}; none of its chunks is "
-            "counted there; give producer and workers the same --key-file"
+            "counted there; give producer and workers the same --key-file",
+            host=host,
+            key=key,
         )
 
 

@@ -8,27 +8,30 @@ as long as folding takes. The same goes for a job that Redis forgot: it may have
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from bpefleet.producer.queueing.batches import answers_async
 from bpefleet.producer.queueing.other_keys import OtherKeys
-from bpefleet.producer.queueing.repeated_warnings import RepeatedWarnings
 from bpefleet.producer.queueing.workers import seen_workers
+from bpefleet.shared.process.amounts import several
+from bpefleet.shared.process.repeated_warnings import RepeatedWarnings
 from bpefleet.shared.process.text import printable
-from bpefleet.shared.wire.keys import QUEUE, REFUSED_FIELD, STAGE_FIELD, events_key, job_id
-from bpefleet.shared.wire.kinds import COUNT
+from bpefleet.shared.wire import rq_keys
+from bpefleet.shared.wire.keys import REFUSED_FIELD, STAGE_FIELD, events_key, job_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from redis.asyncio import Redis
 
-    from bpefleet.producer.planning.plan import Plan
+    from bpefleet.producer.queueing.chunk_states import ChunkStates
     from bpefleet.producer.queueing.events import Events, Place
     from bpefleet.producer.queueing.workers import Seen
-    from bpefleet.shared.wire.kinds import Kind
+
+logger = logging.getLogger(__name__)
 
 SWEEP_SECONDS: Final = 2.0
 _SHARE: Final = 4
@@ -39,10 +42,9 @@ _SLICE: Final = 10_000
 """Entries of the queue that are read at once."""
 _GLANCED: Final = 1000
 """Chunks that a glance looks at, at the most."""
-_STARTED: Final = b"started"
-_FAILED: Final = b"failed"
-_ENDED: Final = (b"finished", b"failed", b"stopped", b"canceled")
-_FIELDS: Final = ["status", "worker_name", STAGE_FIELD, REFUSED_FIELD]
+_NAMED: Final = 10
+"""Workers that are named at once when they join or leave."""
+_FIELDS: Final = [rq_keys.STATUS, rq_keys.WORKER_NAME, STAGE_FIELD, REFUSED_FIELD]
 
 
 @dataclass(slots=True)
@@ -64,7 +66,6 @@ class Sweep:
     """Looks after the queue.
 
     Attributes:
-        running: Chunks that a worker is at, and the worker's name.
         seen: Who serves the queue.
         redis_memory: Bytes that Redis uses.
         unfolded: Events in the run's stream.
@@ -72,32 +73,29 @@ class Sweep:
 
     def __init__(
         self,
-        plan: Plan,
+        run: str,
+        states: ChunkStates,
         redis: Redis,
         upkeep: Callable[[int], str | None],
-        warn: Callable[[str], None],
         key_id: str = "",
-        kind: Kind = COUNT,
     ) -> None:
-        self.running: dict[int, str] = {}
         self.seen: list[Seen] = []
         self.redis_memory = 0
         self.unfolded = 0
-        self._plan = plan
-        self._kind = kind
+        self._run = run
+        self._states = states
         self._redis = redis
         self._upkeep = upkeep
-        self._warn = warn
         self._odd = RepeatedWarnings(
-            warn, "workers of the queue are no bpefleet workers; stop them"
+            logger, "workers of the queue are no bpefleet workers; stop them"
         )
         self._next = time.monotonic()
         self._idle_said = False
+        self._known: set[str] = set()
         self._strangers: set[str] = set()
-        self._other_keys = OtherKeys(key_id, warn)
+        self._other_keys = OtherKeys(key_id)
         self._misplaced: set[int] = set()
         self._marks: dict[int, Place] = {}
-        self._since: dict[int, float] = {}
 
     @property
     def workers(self) -> int:
@@ -114,50 +112,53 @@ class Sweep:
         """Whether it can wait no longer for a quiet moment."""
         return time.monotonic() >= self._next + _PATIENCE
 
-    async def look(self, queued: Iterable[int], events: Events) -> Found:
-        """Sweep once.
-
-        Args:
-            queued: The chunks that are in Redis with none of their events in hand.
-            events: What is read of them.
+    async def look(self, events: Events) -> Found:
+        """Sweep once, over the chunks in flight of which no event has come.
 
         Raises:
             NoWorkersError: The local workers ended unasked.
         """
         start = time.monotonic()
-        self.seen = await seen_workers(self._redis)
+        await self._look_for_workers()
         self._warn_of_strangers()
         self._other_keys.look(self.seen)
         idle = await asyncio.to_thread(self._upkeep, self.workers)
         if idle and not self._idle_said:
-            self._warn(idle)
+            logger.warning("%s", idle)
         self._idle_said = bool(idle)
-        found = await self._compare(sorted(queued), events)
+        found = await self._compare(self._states.awaited, events)
         memory: Any = await self._redis.info("memory")
         self.redis_memory = int(memory.get("used_memory", 0))
-        self.unfolded = await self._redis.xlen(events_key(self._plan.run))
+        self.unfolded = await self._redis.xlen(events_key(self._run))
         end = time.monotonic()
         self._next = end + max(SWEEP_SECONDS, _SHARE * (end - start))
         return found
 
-    async def glance(self, queued: Iterable[int]) -> None:
+    async def glance(self) -> None:
         """See between two sweeps which chunks a worker is at: for people, and nothing follows."""
-        if len(chunks := sorted(queued)) > _GLANCED:
+        if len(chunks := self._states.awaited) > _GLANCED:
             return
         found = await self._jobs(chunks)
         started = {
-            chunk: tuple(fields[1:3])
+            chunk: (_text(fields[1]), _text(fields[2]))
             for chunk, fields in zip(chunks, found, strict=True)
-            if fields and fields[0] == _STARTED
+            if fields and fields[0] == rq_keys.STARTED
         }
-        if {_text(worker) for worker, _ in started.values()} - {seen.name for seen in self.seen}:
-            self.seen = await seen_workers(self._redis)
-        self._note(started)
+        if {worker for worker, _ in started.values()} - {seen.name for seen in self.seen}:
+            await self._look_for_workers()
+        self._states.seen_at_work(started)
 
     def sum_up(self) -> None:
         """Say how many strangers there were, if that was not said of each."""
         self._odd.sum_up()
         self._other_keys.sum_up()
+
+    async def _look_for_workers(self) -> None:
+        self.seen = await seen_workers(self._redis)
+        names = {seen.name for seen in self.seen if self._other_keys.ours(seen)}
+        _log_workers("joined", names - self._known)
+        _log_workers("left", self._known - names)
+        self._known = names
 
     def _warn_of_strangers(self) -> None:
         for seen in self.seen:
@@ -165,7 +166,8 @@ class Sweep:
                 self._strangers.add(seen.name)
                 self._odd.tell(
                     f"{seen.name} serves the queue and is no bpefleet worker: it runs whatever is "
-                    "written to Redis; stop it"
+                    "written to Redis; stop it",
+                    worker=seen.name,
                 )
 
     async def _compare(self, chunks: list[int], events: Events) -> Found:
@@ -173,35 +175,24 @@ class Sweep:
         started = {}
         ended: dict[int, bool] = {}
         misplaced: set[int] = set()
-        for chunk, place, fields in await self._states(chunks):
+        for chunk, is_taken, fields in await self._jobs_off_the_queue(chunks):
             status, worker, stage, refused = fields
-            if status == _FAILED and refused is not None:
+            if status == rq_keys.FAILED and refused is not None:
                 found.forgotten.append(chunk)
                 self._other_keys.refused(_text(refused))
-            elif status is None or status in _ENDED:
+            elif status is None or status in rq_keys.ENDED:
                 ended[chunk] = status is not None
-            elif status == _STARTED:
-                started[chunk] = worker, stage
-            elif status == b"queued" and not place:
+            elif status == rq_keys.STARTED:
+                started[chunk] = _text(worker), _text(stage)
+            elif status == rq_keys.QUEUED and not is_taken:
                 misplaced.add(chunk)
         for chunk in await self._silent(ended, events):
             (found.unannounced if ended[chunk] else found.forgotten).append(chunk)
         # Another producer's upkeep may have moved it from one list to the other meanwhile.
         found.forgotten += sorted(misplaced & self._misplaced)
         self._misplaced = misplaced
-        self._note(started)
+        self._states.seen_at_work(started)
         return found
-
-    def _note(self, started: Mapping[int, tuple[bytes | None, ...]]) -> None:
-        """Note who is at which chunk: its worker, and what it does with it."""
-        self.running = {chunk: _text(worker) for chunk, (worker, _) in started.items()}
-        self._since = {chunk: self._since.get(chunk, time.time()) for chunk in started}
-        views = {seen.name: seen for seen in self.seen}
-        for seen in self.seen:
-            seen.chunk, seen.doing, seen.since = None, "", 0.0
-        for chunk, (worker, stage) in started.items():
-            if view := views.get(_text(worker)):
-                view.chunk, view.doing, view.since = chunk, _text(stage), self._since[chunk]
 
     async def _silent(self, ended: Iterable[int], events: Events) -> list[int]:
         """Of the chunks whose job ended, those whose event is not in what is still to be read."""
@@ -214,7 +205,9 @@ class Sweep:
         self._marks = {chunk: min(self._marks.get(chunk, newest), newest) for chunk in ended}
         return [chunk for chunk, mark in self._marks.items() if mark < first]
 
-    async def _states(self, chunks: list[int]) -> list[tuple[int, bool, list[bytes | None]]]:
+    async def _jobs_off_the_queue(
+        self, chunks: list[int]
+    ) -> list[tuple[int, bool, list[bytes | None]]]:
         """Each chunk that waits on the queue no more, and its job.
 
         Of a job: whether it is on its way to a worker, and its `_FIELDS`. Read in the
@@ -222,8 +215,8 @@ class Sweep:
         own hash.
         """
         names = {chunk: self._job(chunk).encode() for chunk in chunks}
-        waiting = await self._listed(f"rq:queue:{QUEUE}")
-        taken = await self._listed(f"rq:queue:{QUEUE}:intermediate")
+        waiting = await self._listed(rq_keys.WAITING)
+        taken = await self._listed(rq_keys.TAKEN)
         others = [chunk for chunk in chunks if names[chunk] not in waiting]
         found = await self._jobs(others)
         return [
@@ -236,11 +229,11 @@ class Sweep:
         return await answers_async(
             self._redis,
             chunks,
-            lambda pipeline, chunk: pipeline.hmget(f"rq:job:{self._job(chunk)}", _FIELDS),
+            lambda pipeline, chunk: pipeline.hmget(rq_keys.job_key(self._job(chunk)), _FIELDS),
         )
 
     def _job(self, chunk: int) -> str:
-        return job_id(self._plan.run, chunk, self._kind.name)
+        return job_id(self._run, chunk, self._states.kind.name)
 
     async def _listed(self, key: str) -> set[bytes]:
         """What is on a list of RQ's.
@@ -256,6 +249,15 @@ class Sweep:
             if len(part) < _SLICE:
                 return found
             end -= _SLICE
+
+
+def _log_workers(what: str, names: set[str]) -> None:
+    """Say which workers joined or left; of many at once, only how many."""
+    if len(names) > _NAMED:
+        logger.info("%s %s", several(len(names), "worker"), what)
+        return
+    for name in sorted(names):
+        logger.info("worker %s %s", name, what, extra={"worker": name})
 
 
 def _text(field: bytes | None) -> str:

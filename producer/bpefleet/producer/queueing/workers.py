@@ -14,18 +14,17 @@ from rq.utils import str_to_date
 
 from bpefleet.producer.queueing.batches import answers, answers_async
 from bpefleet.shared.process.text import printable
-from bpefleet.shared.wire.keys import FLEET_WORKER, KEY_FIELD, QUEUE
+from bpefleet.shared.wire import rq_keys
+from bpefleet.shared.wire.keys import FLEET_WORKER, KEY_FIELD
 
 if TYPE_CHECKING:
     from redis import Redis
     from redis.asyncio import Redis as AsyncRedis
 
-_NAMES: Final = f"rq:workers:{QUEUE}"
-_PREFIX: Final = "rq:worker:"
-_FIELDS: Final = [FLEET_WORKER, KEY_FIELD, "hostname", "pid", "last_heartbeat"]
+_FIELDS: Final = [FLEET_WORKER, KEY_FIELD, rq_keys.HOST, rq_keys.PID, rq_keys.HEARD]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Seen:
     """A worker as Redis tells of it; see `status.WorkerView`."""
 
@@ -35,21 +34,18 @@ class Seen:
     heard: float
     is_ours: bool
     key: str
-    chunk: int | None = None
-    doing: str = ""
-    since: float = 0.0
 
 
 def live_workers(connection: Redis) -> int:
     """How many workers of the fleet serve the queue. Blocking."""
-    names: Any = connection.smembers(_NAMES)
+    names: Any = connection.smembers(rq_keys.WORKERS)
     found = answers(connection, names, lambda pipeline, key: pipeline.hexists(key, FLEET_WORKER))
     return sum(one is True for one in found)
 
 
 async def seen_workers(redis: AsyncRedis) -> list[Seen]:
     """All that serve the queue, by name: the fleet's workers, and strangers."""
-    names: Any = await redis.smembers(_NAMES)
+    names: Any = await redis.smembers(rq_keys.WORKERS)
     keys = sorted(names)
     found = await answers_async(redis, keys, lambda pipeline, key: pipeline.hmget(key, _FIELDS))
     return [
@@ -67,7 +63,7 @@ def _seen(key: bytes, *fields: bytes | None) -> Seen:
     except ValueError:
         when = 0.0
     return Seen(
-        name=printable(key.decode("utf-8", "replace").removeprefix(_PREFIX)),
+        name=printable(rq_keys.worker_name(key).decode("utf-8", "replace")),
         host=printable((host or b"").decode("utf-8", "replace")),
         pid=int(pid) if pid and pid.isdigit() else 0,
         heard=when,

@@ -1,24 +1,24 @@
-"""A report as a list of parts, free of any markup: each writer escapes every text in it."""
+"""A report as a list of parts, free of any markup: the templates escape every text in it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from bpefleet.shared.process.text import printable
+from typing import ClassVar, Literal
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading; level 1 is the title."""
+    """The title of the parts that follow."""
 
+    kind: ClassVar = "heading"
     text: str
-    level: int = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
     """Some sentences."""
 
+    kind: ClassVar = "paragraph"
     text: str
 
 
@@ -33,6 +33,7 @@ class Table:
         numbers: The columns, by index, that hold numbers.
     """
 
+    kind: ClassVar = "table"
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -45,27 +46,43 @@ class Chart:
 
     Attributes:
         caption: What it shows.
-        labels: Of the values, along the x-axis.
+        shape: "bars", side by side above their labels; "line", joined points; "steps", each value
+            from its position to the next.
         values: Not negative.
         unit: Of the values.
-        line: Whether the points are joined; otherwise they are bars.
-        positions: Where the values are on an x-axis of numbers from 0 to `end`; if empty, they are
-            side by side above their labels.
-        end: The end of that axis.
+        x: What the labels or the positions are.
+        labels: Of bars.
+        positions: Of points and steps, ascending.
+        log: Whether the same ratio of positions is the same distance.
     """
 
+    kind: ClassVar = "chart"
     caption: str
-    labels: tuple[str, ...]
+    shape: Literal["bars", "line", "steps"]
     values: tuple[float, ...]
     unit: str
-    line: bool = False
+    x: str
+    labels: tuple[str, ...] = ()
     positions: tuple[float, ...] = ()
-    end: float = 0.0
+    log: bool = False
 
 
 Part = Heading | Paragraph | Table | Chart
 
 
-def one_line(text: str) -> str:
-    """`text` of unknown origin as one line without control characters."""
-    return printable(text).replace("\n", r"\n")
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A report.
+
+    Attributes:
+        name: The name of the run's directory.
+        parts: What it says, in order.
+    """
+
+    name: str
+    parts: tuple[Part, ...]
+
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        """Its charts, in order."""
+        return tuple(part for part in self.parts if isinstance(part, Chart))

@@ -83,6 +83,11 @@ class Profile(Message):
     chunks: tuple[ChunkTime, ...]
     unknown: int
 
+    @property
+    def seconds(self) -> float:
+        """Of all its stages."""
+        return sum(stage.seconds for stage in self.stages)
+
 
 def profile(directory: RunDirectory, times: Times | None = None) -> Profile:
     """Profile a run, finished or not.

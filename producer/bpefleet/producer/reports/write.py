@@ -16,10 +16,9 @@ from bpefleet.producer.observing.snapshot import at_rest
 from bpefleet.producer.planning.sources import find_files
 from bpefleet.producer.reports.comparison import encoder_of, find_encoder
 from bpefleet.producer.reports.content import Facts, content
-from bpefleet.producer.reports.html import page
-from bpefleet.producer.reports.markdown import markdown
 from bpefleet.producer.reports.measure import curve, measure
 from bpefleet.producer.reports.profile import profile, read_manifest
+from bpefleet.producer.reports.render import markdown, page
 from bpefleet.producer.reports.sample import sample
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.shared.errors import BpefleetError
@@ -70,7 +69,7 @@ def write_report(
     directory = RunDirectory.open(path)
     manifest = read_manifest(directory)
     tokenizer = Tokenizer.load(path)
-    files = find_files(held_out, warn) if held_out else directory.plan.files
+    files = find_files(held_out) if held_out else directory.plan.files
     sources = sample(files, tokenizer.special_tokens, sample_bytes or SAMPLE)
     compared, failed = _compare(compare, sources, warn)
     times = read_times(directory)
@@ -85,9 +84,8 @@ def write_report(
         curve=tuple(curve(tokenizer, sources)),
         uncompared=tuple(failed),
     )
-    parts = content(facts)
-    title = f"bpefleet: {path.absolute().name}"
-    texts = {MARKDOWN: markdown(parts), HTML: page(title, parts)}
+    report = content(facts)
+    texts = {MARKDOWN: markdown(report), HTML: page(report)}
     # Names of files may hold lone surrogates.
     written = {name: text.encode(errors="backslashreplace") for name, text in texts.items()}
     for name, data in written.items():

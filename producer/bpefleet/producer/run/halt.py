@@ -1,4 +1,4 @@
-"""A word from another thread that a run is to end: what Ctrl-C is to a run in the main thread."""
+"""Stops a run from another thread, as Ctrl-C does in the main thread."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _CURRENT: Final[ContextVar[Halt]] = ContextVar("halt")
 
 
 class Halt:
-    """Passes the word on to whatever stage the run is in.
+    """Passes a request to stop on to the stage that the run is in.
 
     Attributes:
-        asked: How often it was given.
+        asked: How often somebody asked.
     """
 
     def __init__(self) -> None:
@@ -27,12 +27,12 @@ class Halt:
 
     @classmethod
     def current(cls) -> Halt:
-        """That of the run that this context is about to start; one that nobody has, if none."""
+        """The one of the run that this context starts; if there is none, one that nobody asks."""
         return _CURRENT.get(None) or cls()
 
     @contextmanager
     def of_run(self) -> Iterator[Self]:
-        """Within the block, a run that starts is to heed this."""
+        """Within the block, a run that is started obeys this one."""
         token = _CURRENT.set(self)
         try:
             yield self
@@ -40,14 +40,14 @@ class Halt:
             _CURRENT.reset(token)
 
     def ask(self) -> None:
-        """Ask the run to end; the second time, to end now."""
+        """Ask the run to stop; the second time, to stop at once."""
         with self._still:
             self.asked += 1
             self._heed(self.asked)
 
     @contextmanager
     def heeded_by(self, heed: Callable[[int], object]) -> Iterator[None]:
-        """Within the block, `heed` is told, also of what came before, how often it was asked."""
+        """Within the block, call `heed` with the number of requests, at once if there were any."""
         with self._still:
             before, self._heed = self._heed, heed
             if self.asked:

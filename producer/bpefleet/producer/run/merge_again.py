@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bpefleet.producer.fleet.local_trainer import TrainerProcess
-from bpefleet.producer.observing.observer import Watch
+from bpefleet.producer.observing.merging_view import MergingView
+from bpefleet.producer.observing.status_file import StatusFile
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.run.outcome import report
 from bpefleet.producer.run.pipeline import RunResult
@@ -16,6 +17,7 @@ from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.producer.store.ledger import Ledger
 from bpefleet.producer.store.stop import Stop
 from bpefleet.producer.training.artifacts import warn_of_unwritten
+from bpefleet.producer.training.milestones import Milestones
 from bpefleet.producer.training.versions import versions
 from bpefleet.shared.errors import ChunksFailedError, InterruptedRunError
 from bpefleet.shared.pretokens.patterns import resolve
@@ -33,9 +35,9 @@ def merge_again(
     Args:
         path: The run with the counts; it is not changed.
         out: The new run's directory.
-        options: Those fields of `Options` that are to be others; None leaves one as it is.
+        options: The fields of `Options` to change; None leaves one as it is.
         show: Whether to show progress and warnings on stderr.
-        quiet: Whether to show the warnings only.
+        quiet: Whether to show no progress.
 
     Raises:
         ChunksFailedError: Not all chunks are counted, nor accepted as missing.
@@ -47,15 +49,16 @@ def merge_again(
     start = Stage()
     try:
         with Progress(show=show, quiet=quiet) as progress, new_run(out, whole=True) as place:
-            stop = Stop(out, progress.warn)
-            warn_of_unwritten(resolve(chosen.pattern), progress.warn)
+            stop = Stop(out)
+            warn_of_unwritten(resolve(chosen.pattern))
             ledger, missing = _all_counts(source)
             directory = place.create(replace(source.plan, run=secrets.token_hex(6), options=chosen))
             with TrainerProcess(out) as trainer:
                 ledger.copy_to(directory.counts)
-                watch = Watch(directory, progress)
-                watch.began(start.at)
-                watch.start_merging(ledger)
+                status = StatusFile(directory)
+                status.began(start.at)
+                view = MergingView(status, progress)
+                view.begin(ledger)
                 facts = {
                     "versions": versions(source.plan.engine),
                     "stages": {"counts": start.took()},
@@ -64,18 +67,18 @@ def merge_again(
                     or f"run {source.plan.run} ({path.absolute().name})",
                     "taste": True,
                 }
-                manifest = trainer.train(facts, watch, stop)
-                watch.close()
-            report(manifest, progress)
+                manifest = trainer.train(facts, Milestones(directory.plan), view, stop)
+                status.close()
+            report(manifest)
     except (KeyboardInterrupt, InterruptedRunError):
         raise InterruptedRunError("stopped", hint="start again") from None
     return RunResult(out, manifest, start.seconds)
 
 
 def _all_counts(source: RunDirectory) -> tuple[Ledger, list[dict[str, Any]]]:
-    """A run's counts, and what is known to be missing from them."""
+    """A run's counts, and the chunks that are known to be missing from them."""
     count = len(source.plan.chunks)
-    # Its process may be at it: nothing there is changed.
+    # Another process may be working on that run: nothing there is changed.
     ledger = Ledger(source.counts, source.plan.digest, chunks=count, tidy=False)
     missing = source.missing
     if left := set(range(count)) - ledger.chunks - {one["chunk"] for one in missing}:

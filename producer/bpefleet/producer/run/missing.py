@@ -1,7 +1,8 @@
-"""After counting: are all chunks there, and if not, may the run go on without?"""
+"""After counting: checks that all chunks are counted, or that the run may do without some."""
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from bpefleet.producer.run.outcome import kept
@@ -14,18 +15,20 @@ if TYPE_CHECKING:
     from bpefleet.producer.counting.session import Session
     from bpefleet.producer.store.directory import RunDirectory
 
+logger = logging.getLogger(__name__)
+
 _SHOWN: Final = 5
 
 
 def all_counted(this: Session, failed: dict[int, Failed]) -> list[dict[str, Any]]:
-    """Make sure that what is to be merged is all of the corpus, as it was planned.
+    """Make sure that the counts are those of the whole corpus, as it was planned.
 
     Args:
         this: The session, after counting.
-        failed: The chunks that it gave up.
+        failed: The chunks that were given up.
 
     Returns:
-        What is missing and may be: chunk, what it is, its bytes, why.
+        The chunks that are missing and may be: number, source, bytes and reason of each.
 
     Raises:
         InterruptedRunError: A stop was asked for.
@@ -50,13 +53,16 @@ def all_counted(this: Session, failed: dict[int, Failed]) -> list[dict[str, Any]
     share = sum(one["bytes"] for one in missing) / max(1, directory.plan.total_bytes)
     if share > this.resources.allow_missing:
         _raise_failed(directory, reasons)
-    # Counts of the old text and of the new would mix.
+    # Otherwise the counts of the old text and of the new would be added up.
     directory.plan.check_files()
     if missing:
-        this.watch.warn(
-            f"the counts lack {len(missing):,} of {len(directory.plan.chunks):,} chunks, "
-            f"{100 * share:.3g} % of the corpus, as --allow-missing accepts: the tokenizer is not "
-            "that of the whole corpus; the manifest lists what is missing"
+        logger.warning(
+            "the counts lack %s of %s chunks, %.3g %% of the corpus, as --allow-missing accepts: "
+            "the tokenizer is not that of the whole corpus; the manifest lists what is missing",
+            f"{len(missing):,}",
+            f"{len(directory.plan.chunks):,}",
+            100 * share,
+            extra={"run": directory.plan.run},
         )
     return missing
 
@@ -76,7 +82,7 @@ def _reasons(
 
 
 def _raise_failed(directory: RunDirectory, failed: dict[int, Failed]) -> NoReturn:
-    """Raise the error for chunks that are missing; where all have one known cause, of its class."""
+    """Raise the error for missing chunks: of the class of their cause, if all have the same."""
     plan = directory.plan
     lines = [
         f"chunk {chunk} ({plan.describe(chunk)}): {failure.error.partition(chr(10))[0]}"

@@ -1,33 +1,35 @@
-"""What a run says at its end: what people may not expect of it, and how to go on."""
+"""What a run tells people at its end: surprises in the result, and how to go on."""
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bpefleet.producer.progress.progress import Progress
     from bpefleet.producer.store.directory import RunDirectory
 
 
-def report(manifest: dict[str, Any], progress: Progress) -> None:
-    """Warn of what a person may not expect of a finished run."""
+logger = logging.getLogger(__name__)
+
+
+def report(manifest: dict[str, Any]) -> None:
+    """Warn of what may be surprising about a finished run."""
     totals, options = manifest["totals"], manifest["options"]
     if totals["replaced"]:
-        progress.warn(f"{totals['replaced']:,} invalid byte sequences were replaced by U+FFFD")
+        text = "%s invalid byte sequences were replaced by U+FFFD"
+        logger.warning(text, f"{totals['replaced']:,}")
     if totals["unmatched_bytes"]:
-        progress.warn(
-            f"{totals['unmatched_bytes']:,} bytes of text match no part of the pattern and were "
-            "not counted"
-        )
+        text = "%s bytes of text match no part of the pattern and were not counted"
+        logger.warning(text, f"{totals['unmatched_bytes']:,}")
     if totals["vocab_size"] < options["vocab_size"]:
-        progress.warn(
-            f"the corpus holds only {totals['merges']:,} merges: the vocabulary has "
-            f"{totals['vocab_size']:,} tokens, not {options['vocab_size']:,}"
+        logger.warning(
+            "the corpus holds only %s merges: the vocabulary has %s tokens, not %s",
+            *(f"{n:,}" for n in (totals["merges"], totals["vocab_size"], options["vocab_size"])),
         )
 
 
 def kept(directory: RunDirectory) -> str:
-    """What a stopped run leaves, and how to go on: a hint."""
+    """A hint for a stopped run: what it leaves, and how to go on."""
     if directory.has_counts:
         return f"what was counted is kept; go on with it: bpefleet resume {directory.path}"
     if directory.touched:

@@ -5,12 +5,14 @@ split → enqueue → (Redis) → count → publish → (Redis) → fold → mer
 
 from __future__ import annotations
 
+import logging
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bpefleet.kernel import Cutter
 from bpefleet.producer.counting.in_process import count_here
 from bpefleet.producer.counting.session import Session, session
 from bpefleet.producer.files.lock import locked
@@ -28,9 +30,9 @@ from bpefleet.producer.store.claim import new_run
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.producer.store.stop import Stop
 from bpefleet.producer.training.artifacts import warn_of_unwritten
+from bpefleet.producer.training.milestones import Milestones
 from bpefleet.producer.training.trainer import train_tokenizer
 from bpefleet.producer.training.versions import versions
-from bpefleet.shared.corpus.boundaries import boundaries
 from bpefleet.shared.errors import (
     BpefleetError,
     InterruptedRunError,
@@ -38,6 +40,8 @@ from bpefleet.shared.errors import (
     QueueError,
 )
 from bpefleet.shared.pretokens.patterns import resolve
+from bpefleet.shared.process.amounts import several, size
+from bpefleet.shared.process.logs import NOTICE, bind
 from bpefleet.shared.process.usage import Stage
 from bpefleet.shared.tokenizer import Tokenizer
 
@@ -47,6 +51,8 @@ if TYPE_CHECKING:
     from bpefleet.producer.planning.options import Request, Resources
     from bpefleet.producer.planning.sources import SourceFile
     from bpefleet.producer.training.sample_tokens import Picked
+
+logger = logging.getLogger(__name__)
 
 _PLAN = Step("plan", facts=("looking at the sources",))
 _REPORT = Step("write", facts=("the report",))
@@ -59,9 +65,9 @@ class RunResult:
     Attributes:
         directory: Where its files are.
         manifest: What was trained, on what, how long it took (see `artifacts`).
-        seconds: How long this process was at it.
+        seconds: How long this process took.
         report: The run's report; None if there is none.
-        report_seconds: How long that took.
+        report_seconds: How long writing the report took.
     """
 
     directory: Path
@@ -85,28 +91,28 @@ def run(request: Request) -> RunResult:
     options, resources = request.checked().options, request.resources
     begun = Stage()
     with _progress(resources) as progress, ExitStack() as stack:
-        with new_run(request.out) as place, _stopping(request.out, progress) as stop:
-            warn_of_unwritten(resolve(options.pattern), progress.warn)
+        with new_run(request.out) as place, _stopping(request.out) as stop:
+            warn_of_unwritten(resolve(options.pattern))
             progress.show(_PLAN)
             insist = request.format == "text"
-            files = find_files(request.sources, progress.warn, out=request.out, insist=insist)
-            stop.check()
+            files = find_files(request.sources, out=request.out, insist=insist, check=stop.check)
             total = sum(file.size for file in files)
             if resources.chunk_size is not None:
                 demand_few(total, resources.chunk_size)
             # The server and the workers start while the corpus is being split.
             fleet = _fleet(stack, resources, files, request.out)
-            cutter = boundaries(resolve(options.pattern), options.special_tokens)
-            size = resources.chunk_size_for(options.pattern)
+            cutter = Cutter(resolve(options.pattern).name, options.special_tokens)
+            length = resources.chunk_size_for(options.pattern)
             least = least_chunk_size(options.pattern)
-            size = even_chunk_size(total, size, fleet.size if fleet else 1, least=least)
-            chunks = list(stop.checked(split(files, cutter, size, progress.warn)))
+            length = even_chunk_size(total, length, fleet.size if fleet else 1, least=least)
+            chunks = list(stop.checked(split(files, cutter, length)))
             if fleet is not None:
-                fleet.announce(progress.tell)
+                fleet.announce()
             directory = place.create(Plan.make(options, files, chunks))
+            _log_plan(directory.plan, begun)
             result = _complete(directory, resources, fleet, progress, stop, begun=begun)
         result = replace(_report(result, resources, fleet, progress), seconds=begun.seconds)
-        _stay(fleet, resources, progress)
+        _stay(fleet, resources)
     return result
 
 
@@ -115,7 +121,7 @@ def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunR
 
     Args:
         path: Its directory.
-        resources: Where to do the work.
+        resources: Who does the work.
         only: If not empty, the chunks to count; the others are left as they are.
 
     Raises:
@@ -127,15 +133,16 @@ def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunR
     resources = resources.checked()
     begun = Stage()
     with _progress(resources) as progress, ExitStack() as stack:
-        with locked(path), _stopping(path, progress) as stop:
+        with locked(path), _stopping(path) as stop:
             _demand_unfinished(directory)  # another process may just have finished it
-            warn_of_unwritten(resolve(directory.plan.options.pattern), progress.warn)
+            bind(run=directory.plan.run)
+            warn_of_unwritten(resolve(directory.plan.options.pattern))
             fleet = _fleet(stack, resources, directory.plan.files, path)
             if fleet is not None:
-                fleet.announce(progress.tell)
+                fleet.announce()
             result = _complete(directory, resources, fleet, progress, stop, begun=begun, only=only)
         result = replace(_report(result, resources, fleet, progress), seconds=begun.seconds)
-        _stay(fleet, resources, progress)
+        _stay(fleet, resources)
     return result
 
 
@@ -143,10 +150,28 @@ def _progress(resources: Resources) -> Progress:
     return Progress(show=resources.progress, quiet=resources.quiet)
 
 
-def _stay(fleet: Fleet | None, resources: Resources, progress: Progress) -> None:
-    """Leave the page as long as somebody may want to look, if that was asked for."""
+def _log_plan(plan: Plan, begun: Stage) -> None:
+    bind(run=plan.run)
+    logger.info(
+        "run %s is planned: %s of %s in all, from %s",
+        plan.run,
+        several(len(plan.chunks), "chunk"),
+        size(plan.total_bytes),
+        several(len(plan.files), "file"),
+        extra={
+            "run": plan.run,
+            "chunks": len(plan.chunks),
+            "bytes": plan.total_bytes,
+            "files": len(plan.files),
+            "seconds": round(begun.seconds, 3),
+        },
+    )
+
+
+def _stay(fleet: Fleet | None, resources: Resources) -> None:
+    """Keep serving the page until somebody ends it, if that was asked for."""
     if fleet is not None and fleet.dashboard is not None and resources.dashboard_stay:
-        progress.tell("the run is done; the page stays until Ctrl-C")
+        logger.log(NOTICE, "the run is done; the page stays until Ctrl-C")
         fleet.dashboard.wait()
 
 
@@ -177,8 +202,17 @@ def _complete(
 ) -> RunResult:
     try:
         with session(directory, resources, progress, stop, only) as this:
-            this.watch.began(begun.at)
+            this.status.began(begun.at)
+            if this.ledger.chunks:
+                text = "%d of %s are counted already"
+                chunks = several(len(directory.plan.chunks), "chunk")
+                logger.info(
+                    text, len(this.ledger.chunks), chunks, extra={"run": directory.plan.run}
+                )
             stop.check()
+            text = "counting begins: %s to count"
+            todo = several(len(this.todo), "chunk")
+            logger.info(text, todo, extra={"run": directory.plan.run, "chunks": len(this.todo)})
             if fleet is None:
                 manifest = _in_process(this, begun)
             else:
@@ -191,14 +225,14 @@ def _complete(
     except (OutputError, QueueError) as error:
         error.hint = "; ".join(filter(None, (error.hint, kept(directory))))
         raise
-    report(manifest, progress)
+    report(manifest)
     return RunResult(directory.path, manifest)
 
 
 def _report(
     result: RunResult, resources: Resources, fleet: Fleet | None, progress: Progress
 ) -> RunResult:
-    """Write the run's report, if it is to have one; the run is done whether or not it gets it."""
+    """Write the run's report, if it is to have one. If that fails, the run is done all the same."""
     if not resources.reports:
         return result
     redis = fleet.url if fleet is not None and fleet.stays else None
@@ -212,14 +246,17 @@ def _report(
         again = f"write it with: bpefleet report {result.directory}"
         raise InterruptedRunError("the run is done, and its report is not", hint=again) from None
     except BpefleetError as error:
-        progress.warn(f"the run is done, and its report failed: {error}")
+        logger.warning("the run is done, and its report failed: %s", error)
         return result
+    logger.info(
+        "the report is written: %s", written[-1], extra={"seconds": start.took()["seconds"]}
+    )
     return replace(result, report=written[-1], report_seconds=start.seconds)
 
 
 def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
-    this.watch.start_counting(this.ledger)
-    # Only now: RQ, redis and asyncio are slow to import, and meanwhile the workers start.
+    this.counting.show_counted()
+    # Imported only now: RQ, redis and asyncio are slow to import, and meanwhile workers start.
     from bpefleet.producer.counting.through_redis import count_there  # noqa: PLC0415
     from bpefleet.producer.observing.posting import mirror  # noqa: PLC0415
 
@@ -228,9 +265,9 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
     with this.stop.on_signals():
         try:
             failed = count_there(this, fleet)
-        finally:  # after counting, also after an error, snapshots are posted from here
+        finally:  # after counting, even after an error, this process posts the snapshots
             if fleet.stays:
-                this.watch.mirror = mirror(fleet.url)
+                this.status.mirror = mirror(fleet.url)
     missing = all_counted(this, failed)
     stages["count"] = (
         start.took()
@@ -240,39 +277,46 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
             "worker_peak_rss": this.ledger.totals.peak_rss,
         }
     )
-    this.watch.start_merging(this.ledger)
+    _log_counts(this, stages["count"])
+    this.merging.begin(this.ledger)
     fleet.stop()
-    return fleet.trainer.train(_facts(this, stages, missing), this.watch, this.stop)
+    milestones = Milestones(this.directory.plan)
+    return fleet.trainer.train(_facts(this, stages, missing), milestones, this.merging, this.stop)
 
 
 def _in_process(this: Session, begun: Stage) -> dict[str, Any]:
-    this.watch.start_counting(this.ledger)
+    this.counting.show_counted()
     stages = {"plan": begun.took()}
     start, before = Stage(), this.ledger.totals.bytes_read
     with this.stop.on_signals():
         failed = count_here(this)
     missing = all_counted(this, failed)
     stages["count"] = start.took() | _counted(this, before)
-    this.watch.start_merging(this.ledger)
+    _log_counts(this, stages["count"])
+    this.merging.begin(this.ledger)
     start = Stage()
     counts = this.ledger.folded()
-    this.watch.folded(len(counts))
+    this.merging.folded(len(counts))
     stages["fold"] = start.took()
     facts = _facts(this, stages, missing)
+    milestones = Milestones(this.directory.plan)
 
     def merged(merges: int, tokens: Picked) -> None:
-        this.watch.merged(merges, tokens)
+        milestones.made(merges)
+        this.merging.merged(merges, tokens)
         this.stop.check()
 
-    return train_tokenizer(
-        this.directory, counts, this.ledger.totals, facts, merged, this.watch.writing
-    )
+    def writing() -> None:
+        milestones.over()
+        this.merging.writing()
+
+    return train_tokenizer(this.directory, counts, this.ledger.totals, facts, merged, writing)
 
 
 @contextmanager
-def _stopping(path: Path, progress: Progress) -> Iterator[Stop]:
-    """What ends a run early: a signal, a file in its directory, a word of the program it is in."""
-    stop = Stop(path, progress.warn)
+def _stopping(path: Path) -> Iterator[Stop]:
+    """What stops a run early: a signal, a file in its directory, a cancelled task."""
+    stop = Stop(path)
 
     def heed(asked: int) -> None:
         stop.now = asked > 1
@@ -282,8 +326,23 @@ def _stopping(path: Path, progress: Progress) -> Iterator[Stop]:
         yield stop
 
 
+def _log_counts(this: Session, stage: dict[str, Any]) -> None:
+    totals = this.ledger.totals
+    logger.info(
+        "counting is done: %s of text, %s pre-tokens",
+        size(totals.bytes_read),
+        f"{totals.pretokens:,}",
+        extra={
+            "run": this.directory.plan.run,
+            "bytes": totals.bytes_read,
+            "pretokens": totals.pretokens,
+            "seconds": stage["seconds"],
+        },
+    )
+
+
 def _counted(this: Session, before: int) -> dict[str, int]:
-    """The bytes that this session counted, for the rates that are told of it."""
+    """The bytes that this session counted, from which its rate is calculated."""
     return {"bytes": this.ledger.totals.bytes_read - before}
 
 

@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 
 
 def retry(path: Path, chunks: Sequence[int], resources: Resources) -> RunResult | None:
-    """Count failed chunks again, with fresh retries, and finish the run if all is there.
+    """Count failed chunks again, with a new set of retries, and finish the run.
 
-    If a process is at the run, it is asked to do so.
+    If a process is working on the run, that process is asked to do it.
 
     Args:
         path: The run's directory.
         chunks: Which; empty for all that failed.
-        resources: Where to do the work, and `errors` and `timeout` if they are to be others.
+        resources: Who does the work, and other values for `errors` and `timeout`, if any.
 
     Returns:
         The finished run; None if a process was asked.
 
     Raises:
         OutputError: The run is finished.
-        UsageError: No chunk failed, or one of `chunks` did not; or a process is at the run, and
-            options are to be others.
+        UsageError: No chunk failed, or one of `chunks` did not; or options are to change, and a
+            process is working on the run.
         BpefleetError: It cannot be done; the class and the text say why and what to do.
     """
     directory = RunDirectory.open(path)

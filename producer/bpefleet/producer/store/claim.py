@@ -1,7 +1,7 @@
-"""Taking a directory for a new run: locked before anything is written, so that none harms another.
+"""Takes a directory for a new run, and locks it before anything is written.
 
-What fails before it has counted anything gives the name back, and removes what it made, while it
-still holds the lock. The lock goes last: who waits for it sees that it is gone, and starts anew.
+A run that fails before it has counted anything removes what it made while it still holds the lock.
+The lock file is removed last: a process that waits for it then starts from the beginning.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from bpefleet.producer.planning.plan import Plan
 
 _LEFT_BY_A_CRASH: Final = {COUNTS, PLAN + TEMPORARY, LOCK, CANCEL, CANCEL + TEMPORARY}
-"""What there may be in a directory before its plan is written."""
+"""The files that may be in a directory before its plan is written."""
 
 _TRIES: Final = 100
-"""Runs of the same name that end and remove it just as this one wants to lock it."""
+"""Attempts to lock a directory that other runs of the same name keep removing."""
 
 
 class Place:
-    """A directory that this process holds for a new run.
+    """A directory that this process has locked for a new run.
 
     Attributes:
         path: The directory.
-        run: The run in it, once it is written there.
+        run: The run, once it is written there.
     """
 
     def __init__(self, path: Path) -> None:
@@ -56,11 +56,11 @@ class Place:
 
 @contextmanager
 def new_run(path: Path, *, whole: bool = False) -> Iterator[Place]:
-    """Hold a directory for a new run. After an error it is free again, unless the run can go on.
+    """Lock a directory for a new run. An error frees it again, unless the run can be resumed.
 
     Args:
-        path: The directory; made if need be.
-        whole: Whether it is free after any error: nothing in it is worth keeping.
+        path: The directory; made if it is not there.
+        whole: Whether any error frees it, since nothing in it is worth keeping.
 
     Raises:
         OutputError: It cannot be made, is in use, or is there and not empty.
@@ -105,7 +105,7 @@ def check_free(path: Path) -> None:
 
 
 def _begun(path: Path) -> bool:
-    """Whether a directory holds more than what a crash before its plan was written leaves."""
+    """Whether a directory holds more than a crash leaves before the plan is written."""
     found = {each.name: each for each in path.iterdir()}
     if found.keys() - _LEFT_BY_A_CRASH or (LOCK in found and not is_lock(path / LOCK)):
         return True
@@ -129,7 +129,7 @@ def _make_and_lock(path: Path, stack: ExitStack) -> list[Path]:
 
 
 def _make(path: Path) -> list[Path]:
-    """Make a directory and those above it; those that were made, the lowest first."""
+    """Make a directory and those above it. Returns those that were made, the lowest first."""
     made: list[Path] = []
     try:
         above = [each for each in path.parents if not each.exists()]
@@ -145,8 +145,8 @@ def _make(path: Path) -> list[Path]:
 
 
 def _remove(path: Path, made: list[Path]) -> None:
-    """Empty a directory that this process holds, and remove what it made of it and above it."""
-    # The plan late: with it, what a crash leaves of the rest is a run that can go on.
+    """Empty a directory that this process has locked, and remove the directories it made."""
+    # The plan last: with it, what a crash leaves is a run that can be resumed.
     for each in sorted(path.iterdir(), key=lambda each: each.name == PLAN):
         if each.name == LOCK:
             continue

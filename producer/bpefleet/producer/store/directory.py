@@ -1,10 +1,10 @@
 """The run directory: the truth about a run.
 
 DIR/plan.json        what is counted, in which chunks: written first, never changed
-DIR/lock             held by the process that works on the run (see `lock`); there before the plan
+DIR/lock             held by the process that works on the run (see `lock`); made before the plan
 DIR/counts/          the ledger of folded chunks (see `ledger`)
-DIR/attempts.jsonl   who counted what when, and how it ended (see `attempts`)
-DIR/status.json      how far the run is, while it goes (see `watch`)
+DIR/attempts.jsonl   who counted what when, and how it ended (see `history`)
+DIR/status.json      how far the run is, while it runs (see `status_file`)
 DIR/<artifacts>      the tokenizer (see `artifacts`)
 DIR/manifest.json    written last: its existence means that the run is complete
 """
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 PLAN: Final = walk.PLAN
 COUNTS: Final = "counts"
 LARGEST: Final = 1 << 30
-"""Bytes of a plan or a manifest: ten million chunks."""
+"""The most bytes that are read of a plan or a manifest: ten million chunks."""
 MOST_OF_ANYTHING: Final = 1 << 53
-"""Of a number in a manifest: no run has so much of anything."""
+"""The largest number that is believed of a manifest."""
 
 
 def _natural(value: object) -> int:
@@ -63,7 +63,7 @@ class RunDirectory:
 
     @property
     def missing(self) -> list[dict[str, Any]]:
-        """The chunks that a complete run did without (see `missing`).
+        """The chunks that were left out of a complete run (see `missing`).
 
         Raises:
             OutputError: The manifest is damaged.
@@ -78,7 +78,7 @@ class RunDirectory:
 
     @property
     def made(self) -> tuple[int, int]:
-        """The merges of a complete run, and its different pre-tokens; zeros before.
+        """How many merges and different pre-tokens a complete run has; zeros before it is complete.
 
         Raises:
             OutputError: The manifest is damaged.
@@ -91,7 +91,7 @@ class RunDirectory:
 
     @property
     def counts_of(self) -> str:
-        """The run whose counts a complete run merged again, in words; empty if it counted itself.
+        """In words, the run whose counts a complete run merged; empty if it counted for itself.
 
         Raises:
             OutputError: The manifest is damaged.
@@ -103,7 +103,7 @@ class RunDirectory:
 
     @property
     def finished(self) -> tuple[float, float] | None:
-        """When the session that finished the run began and ended, Unix seconds; None before.
+        """Start and end of the session that finished the run, Unix seconds; None if not finished.
 
         Raises:
             OutputError: The manifest is damaged.
@@ -111,7 +111,7 @@ class RunDirectory:
         if not self.complete:
             return None
         with self._manifest() as manifest:
-            # A version before did not note it.
+            # Earlier versions did not write it.
             ended = float(manifest.get("ended") or (self.path / MANIFEST).stat().st_mtime)
             took = sum(float(stage["seconds"]) for stage in manifest["stages"].values())
             return ended - took, ended
@@ -134,7 +134,7 @@ class RunDirectory:
         """
         directory = cls(path, plan)
         directory.make_counts()
-        # Forces the folder's names to disk, too.
+        # Also writes the folder's entries to disk.
         write_atomically(path / PLAN, orjson.dumps(plan))
         return directory
 
@@ -184,6 +184,6 @@ class RunDirectory:
 
     @property
     def touched(self) -> bool:
-        """Whether there is anything to go on with: counts, or a history of attempts."""
+        """Whether there is something to resume: counts, or a history of attempts."""
         history = self.path / ATTEMPTS
         return self.has_counts or (history.exists() and history.stat().st_size > 0)

@@ -1,8 +1,8 @@
 """The history of attempts: who did what with which chunk when, and how it ended.
 
 `DIR/attempts.jsonl` holds one line of JSON for each attempt that ended, in the order in which the
-producer learned of it. It is for people; what counts as folded is the ledger's to say. RQ forgets
-attempts: it keeps the last one, for a while.
+producer learned of it. It is for people: which chunks are folded is in the ledger. RQ keeps the
+last attempt only, for a while.
 """
 
 from __future__ import annotations
@@ -44,27 +44,27 @@ _OF_RESULTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Attempt(Message):
-    """An attempt at a chunk that ended.
+    """An attempt at a chunk, after its end.
 
     Attributes:
         chunk: Index of the chunk in the plan.
-        outcome: `failed`, or else what its kind of job calls it (`Kind.done`): `counted`.
+        outcome: `failed`, or the word of its kind of job for success (`Kind.done`): `counted`.
         event: Id of the event that told of it; empty if there was none.
-        attempt: What tells attempts at the chunk apart (see `jobs.FleetJob.attempt`); empty if
+        attempt: Its id among the attempts at the chunk (see `jobs.FleetJob.attempt`); empty if
             unknown, as in histories of earlier versions.
         worker: The worker's name, which begins with its host's.
         started: Unix seconds by the worker's clock; 0 if unknown.
         ended: Likewise.
         peak_rss: Bytes of peak resident memory of the work-horse; 0 if unknown.
         bytes_read: Bytes of text counted.
-        kind: Of a failure: the error's class, or what it is called here.
+        kind: Of a failure: the name of the error's class, or of the kind of failure.
         error: What happened.
         traceback: Its last lines.
         log: The last lines that the attempt logged, if it failed.
-        final: Whether the chunk was given up with it, as far as that session went.
+        final: Whether that session gave up the chunk after this attempt.
         unique: Distinct pre-tokens of the chunk.
-        queued_seconds: Of a chunk that was counted: from its queueing to its start; like the
-            following 0 where it is unknown, as in histories of earlier versions.
+        queued_seconds: From queueing to start, for a chunk that was counted. Like the
+            following, 0 where unknown, as in histories of earlier versions.
         read_seconds: Reading the text.
         scan_seconds: Splitting and counting it.
         encode_seconds: Making the payload.
@@ -108,7 +108,7 @@ class Attempt(Message):
         fold_seconds: float = 0.0,
         job: str = COUNT.name,
     ) -> Self:
-        """The attempt that ended so."""
+        """The attempt that ended in this way."""
         what: dict[str, Any] = (
             {
                 "outcome": FAILED,
@@ -136,9 +136,9 @@ class Attempt(Message):
 
 
 _NUMBERS: Final = tuple(f.name for f in fields(Attempt) if f.type in ("int", "float"))
-"""Of an attempt. All but the chunk are for people."""
+"""The numeric fields of an attempt. All but the chunk are for people."""
 _LARGEST: Final = 1 << 53
-"""Of a number in a history: what is greater is no count and no time, and spoils sums."""
+"""The largest number that is read from a history. A larger one is no count or time."""
 _LONGEST: Final = 1 << 22
 """Bytes of a line: an attempt's traceback and log are far shorter."""
 _DEFAULTS: Final = {f.name: f.default for f in fields(Attempt) if f.default is not MISSING}
@@ -147,11 +147,11 @@ _DEFAULTS: Final = {f.name: f.default for f in fields(Attempt) if f.default is n
 class Journal:
     """Appends attempts to a run's history. Threads may do so at once.
 
-    Each end of an attempt once: RQ delivers at least once, and what was signed can be played back.
-    An attempt that was given up for lost may still end well, which makes two.
+    An attempt's end is written once, although RQ may deliver it more than once and signed messages
+    can be replayed. One that was given up as lost may still succeed: then it has two ends.
 
     Attributes:
-        tried: How often each chunk's counting was tried, in all sessions.
+        tried: The number of attempts at counting each chunk, over all sessions.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -178,7 +178,7 @@ class Journal:
         self._synced = self._end
 
     def close(self) -> None:
-        """Close the file; the time of its last change is that of the session's end.
+        """Close the file, and set its modification time to the end of the session.
 
         Raises:
             OutputError: The disk fails.
@@ -204,7 +204,7 @@ class Journal:
             self._tell(attempt)
 
     def sync(self) -> None:
-        """Force what was added to disk: before that, nothing else that tells of it may go.
+        """Write what was added to disk. Only then may its events and payloads be deleted.
 
         Raises:
             OutputError: The disk fails.
@@ -231,7 +231,7 @@ class Journal:
             self.tried[attempt.chunk] += 1
 
     def has(self, chunk: int, attempt: str, outcome: str, job: str = COUNT.name) -> bool:
-        """Whether the end of an attempt is there."""
+        """Whether the end of an attempt is in the history."""
         return (job, chunk, attempt, outcome) in self._known
 
 
@@ -255,7 +255,7 @@ def read_attempts(directory: Path, job: str = COUNT.name) -> dict[int, list[Atte
 
 
 class History:
-    """The attempts at counting of a run that goes, read as they come.
+    """The attempts at counting in a running run, read as they are added.
 
     Attributes:
         attempts: By chunk, each chunk's in order, as of the last look.
@@ -298,7 +298,7 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _parse(line: bytes) -> Iterator[Attempt]:
-    """The attempt that a line tells of; half a line, which a crash leaves, tells of none.
+    """The attempt in a line; None for half a line, which a crash leaves.
 
     Lines of earlier versions lack the fields that were added since.
     """
@@ -306,7 +306,7 @@ def _parse(line: bytes) -> Iterator[Attempt]:
         data = orjson.loads(line)
         attempt = Attempt.from_json(_DEFAULTS | data if isinstance(data, dict) else data)
         if _bounded(attempt.chunk):
-            # A worker may say what it likes; that it failed is known all the same.
+            # Workers choose these texts freely; that the attempt failed is certain all the same.
             odd: Any = {name: 0 for name in _NUMBERS if not _bounded(getattr(attempt, name))}
             yield replace(attempt, **odd) if odd else attempt
 

@@ -13,6 +13,7 @@ No counts are kept in memory: a payload is in hash order, and to fold some is to
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Final
@@ -37,16 +38,17 @@ from bpefleet.shared.errors import OutputError
 from bpefleet.shared.wire.keys import LARGEST_PAYLOAD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from bpefleet.kernel import PayloadInfo
     from bpefleet.shared.wire.messages import Counted
 
+logger = logging.getLogger(__name__)
+
 COMPACT_AT: Final = 64
 """Files that are folded into one."""
 _MOST: Final = 1 << 50
-"""Bytes, or seconds, that no chunk and no process has."""
+"""More bytes, or seconds, than any chunk or process has."""
 _UNTRUE: Final = "its totals cannot be true"
 
 
@@ -67,7 +69,7 @@ class Ledger:
         digest: str,
         *,
         chunks: int | None = None,
-        mend: Callable[[str], None] | None = None,
+        mend: bool = False,
         tidy: bool = True,
     ) -> None:
         """Open the ledger in `folder`.
@@ -76,9 +78,9 @@ class Ledger:
             folder: Where it is.
             digest: What its counts must depend on, hex (see `patterns.counting_digest`).
             chunks: How many the run has, if known: a file of any other does not belong to it.
-            mend: If given, every file is read to its end, a damaged one is set aside, so that its
-                chunks are counted again, and `mend` is told; otherwise `folded` finds the damage.
-            tidy: Whether to remove what a crash left; not where another process may write.
+            mend: Whether to read every file to its end, and to set a damaged one aside with a
+                warning, so that its chunks are counted again. Otherwise `folded` finds the damage.
+            tidy: Whether to remove what a crash left: not if another process may be writing there.
 
         Raises:
             OutputError: A file cannot be read, or says nothing that makes sense.
@@ -97,13 +99,13 @@ class Ledger:
                 remove_temporary(folder)
             for path in known:
                 if path.name == FOLDED or chunk_of(path) not in self.chunks:
-                    self._open(path, chunks, mend)
+                    self._open(path, chunks, mend=mend)
                 elif tidy:
                     path.unlink()
 
     @property
     def unique(self) -> int:
-        """About how many different pre-tokens the chunks hold that this process saw counted."""
+        """About how many different pre-tokens there are in the chunks that this process folded."""
         return self._distinct.estimate
 
     def add(self, chunk: int, counted: Counted, payload: bytes) -> bool:
@@ -112,9 +114,9 @@ class Ledger:
         Raises:
             PayloadError: The payload is damaged, not of this run, not what `counted` says, or holds
                 more than a chunk of so many bytes can; nothing was changed.
-            OutputError: The disk is full or fails. The chunk is folded if it is in `chunks`, that
-                is, if it was the files' putting together that failed; otherwise nothing was
-                changed.
+            OutputError: The disk is full or fails. If the chunk is in `chunks`, it is folded, and
+            it
+                was compacting that failed; otherwise nothing was changed.
         """
         if chunk in self.chunks:
             return False
@@ -158,7 +160,7 @@ class Ledger:
         self._write(folder, self._files, self.chunks, self.totals)
 
     def compact(self) -> None:
-        """Put all counts into one file and remove the parts; what is added meanwhile stays a part.
+        """Put all counts into one file and remove its parts. What is added meanwhile stays a part.
 
         Raises:
             OutputError: As `folded`, or the disk is full or fails; then the parts are still there.
@@ -169,6 +171,7 @@ class Ledger:
         with self.still:
             self._files = [self._folder / FOLDED, *self._files[len(files) :]]
         remove_all([path for path in files if path.name != FOLDED])
+        logger.debug("the counts of %d chunks are in one file", len(chunks))
 
     def _write(self, folder: Path, files: list[Path], chunks: set[int], totals: Totals) -> None:
         facts = {"chunks": sorted(chunks), "totals": totals.to_json()}
@@ -189,16 +192,16 @@ class Ledger:
             what = f"the counts in {self._folder} cannot be put together: {error}"
             raise OutputError(what) from error
 
-    def _open(self, path: Path, chunks: int | None, mend: Callable[[str], None] | None) -> None:
+    def _open(self, path: Path, chunks: int | None, *, mend: bool) -> None:
         try:
             with explained(path):
                 found, totals = said_by(path, chunks)
                 info = Counts.check_payload(payload_in(path), self._digest) if mend else None
         except DamagedError as error:
-            if mend is None:
+            if not mend:
                 raise
             path.replace(path.with_name(f"damaged-{path.name}"))
-            mend(f"{error.message}; it is set aside and its chunks are counted again")
+            logger.warning("%s; it is set aside and its chunks are counted again", error.message)
         else:
             self._note(path, found, totals, info)
 
@@ -213,7 +216,7 @@ class Ledger:
 
 
 def _demand_plausible(counted: Counted) -> None:
-    """Refuse what no count of a chunk can say, before its numbers spoil the sums.
+    """Refuse numbers that no chunk can have, before they are added to the sums.
 
     Raises:
         PayloadError: Numbers are out of all bounds.
@@ -225,7 +228,7 @@ def _demand_plausible(counted: Counted) -> None:
 
 
 def _demand_fit(counted: Counted, info: PayloadInfo) -> None:
-    """Refuse a payload that is not what was told of it, or counts more than a chunk has.
+    """Refuse a payload that differs from its message, or counts more than a chunk can hold.
 
     Raises:
         PayloadError: It is so.

@@ -26,7 +26,7 @@ _PARTS: Final = "part-*.counts"
 _LONGEST_HEAD: Final = 1 << 26
 """Bytes of the first line: the numbers of some eight million chunks."""
 _LARGEST: Final = 1 << 56
-"""Of a sum: no corpus has so many bytes, and a hundred of these still fit 64 bits."""
+"""The largest sum that is believed. A hundred of these still fit 64 bits."""
 _SUMMED: Final = ("bytes_read", "pretokens", "replaced", "unmatched", "seconds", "peak_rss")
 
 
@@ -79,7 +79,7 @@ def read_index(folder: Path, count: int | None = None) -> tuple[set[int], Totals
     chunks: set[int] = set()
     totals = Totals()
     for path in files_in(folder):
-        # A run that goes may have compacted it just now.
+        # A running producer may have compacted it just now.
         if path.name == FOLDED or (chunk_of(path) not in chunks and os.path.lexists(path)):
             with explained(path):
                 more, sums = said_by(path, count)
@@ -89,9 +89,9 @@ def read_index(folder: Path, count: int | None = None) -> tuple[set[int], Totals
 
 
 def files_in(folder: Path) -> list[Path]:
-    """The ledger's files, `folded.counts` first: it may have what parts tell again.
+    """The ledger's files, `folded.counts` first: it may hold chunks that are in parts as well.
 
-    None where there is no folder: it may be removed once the run is done.
+    An empty list if there is no folder: it may be removed once the run is done.
 
     Raises:
         OutputError: The folder is a link, or something else that is no folder.
@@ -136,7 +136,7 @@ def payload_in(path: Path) -> bytes:
         size = os.fstat(file.fileno()).st_size - start
     if path.name != FOLDED and size > LARGEST_PAYLOAD:
         raise ValueError(f"{size:,} bytes are more than the counts of a chunk can be")
-    # Not the buffered file: it would join what it has with the rest, and so copy all.
+    # Not the buffered file: it would copy everything to join its buffer with the rest.
     with _opened(path, buffering=0) as raw:
         raw.seek(start)
         return raw.read()
@@ -168,13 +168,13 @@ def _chunks(facts: dict[str, Any]) -> set[int]:
 
 
 def chunk_of(part: Path) -> int:
-    """The chunk of a part, by its name."""
+    """The chunk that a part file holds, from its name."""
     return int(part.stem.removeprefix("part-"))
 
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Say of which file an error in the block tells.
+    """Within the block, have errors name the file.
 
     Raises:
         OutputError: For `OSError`, and where memory is too small.

@@ -1,12 +1,13 @@
 """Ctrl-C once: finish what runs, save, and say how to go on. Twice: now.
 
 SIGTERM is taken the same way, and `bpefleet cancel` leaves a file that is as good as the first. The
-file names the hold on the directory that is to end (see `lock`), so that it can come at any time,
-and one that was meant for a process before stops nobody.
+file names the lock holder that is to stop (see `lock`), so a file that was meant for an earlier
+process stops nobody.
 """
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 import time
@@ -18,9 +19,11 @@ from bpefleet.producer.files.lock import own_hold
 from bpefleet.shared.errors import InterruptedRunError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
     from types import FrameType
+
+logger = logging.getLogger(__name__)
 
 CANCEL: Final = "cancel"
 """The file in a run directory that asks its process to end."""
@@ -32,7 +35,7 @@ T = TypeVar("T")
 
 
 def ask_cancel(directory: Path, held: bytes) -> None:
-    """Ask the process with a certain hold on a directory to end.
+    """Ask the process that holds a directory's lock to stop.
 
     Raises:
         OutputError: It cannot be written.
@@ -44,13 +47,11 @@ class Stop:
     """Whether a run is asked to end.
 
     Attributes:
-        say: Tells the person that a stop has begun.
-        now: Whether someone asked twice.
+        now: Whether somebody asked twice, and the run is to stop without finishing anything.
     """
 
-    def __init__(self, directory: Path, say: Callable[[str], None]) -> None:
-        """Begin to look, in a directory that this process holds."""
-        self.say = say
+    def __init__(self, directory: Path) -> None:
+        """Look for requests in a directory whose lock this process holds."""
         self.now = False
         self._file = directory / CANCEL
         self._hold = own_hold(directory)
@@ -59,19 +60,23 @@ class Stop:
         self._next_glance = 0.0
 
     def requested(self) -> bool:
-        """Whether someone asked. Looks for the file: not for use on an event loop."""
+        """Whether somebody asked. It may read a file: not for use on an event loop."""
         if not self._asked():
             return False
         if not self._said:
             self._said = True
-            self.say("stopping: the running chunks are finished first; Ctrl-C again stops at once")
+            logger.warning(
+                "stopping: the running chunks are finished first; Ctrl-C again stops at once"
+            )
         return True
 
     def check(self) -> None:
-        """End a stage that has nothing to finish first; looks ten times a second at most.
+        """Raise if somebody asked, in a stage that has nothing to finish first.
+
+        Looks for the file ten times a second at most.
 
         Raises:
-            InterruptedRunError: Someone asked.
+            InterruptedRunError: Somebody asked.
         """
         now = time.monotonic()
         if self._signalled or now >= self._next_glance:
@@ -80,21 +85,21 @@ class Stop:
                 raise InterruptedRunError("stopped")
 
     def checked(self, items: Iterable[T]) -> Iterator[T]:
-        """The items as they come, with a `check` before each."""
+        """Pass the items on, with a `check` before each."""
         for item in items:
             self.check()
             yield item
 
     def _asked(self) -> bool:
         if not self._signalled and self._file.exists():
-            with suppress(OSError):  # a link, or what else is no request
+            with suppress(OSError):  # a link, or anything else that is no request
                 self._signalled = read_whole(self._file, _MOST) == self._hold
                 if self._signalled:
                     self._file.unlink()
         return self._signalled
 
     def request(self) -> None:
-        """Ask for the run's end, as the first signal does."""
+        """Ask the run to stop, as the first signal does."""
         self._signalled = True
 
     @contextmanager

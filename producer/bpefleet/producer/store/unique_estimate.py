@@ -1,9 +1,9 @@
-"""About how many different pre-tokens several chunks hold together, without folding them.
+"""Estimates how many different pre-tokens several chunks hold, without folding them.
 
-Of 64-bit hashes that are spread evenly, the k-th least tells how many there are: about
-(k - 1) / (its part of the range). Bar-Yossef et al., Counting Distinct Elements in a Data Stream
+If 64-bit hashes are spread evenly, their number is about (k - 1) / r, where r is the k-th least
+hash as a share of the range. Bar-Yossef et al., Counting Distinct Elements in a Data Stream
 (2002); Beyer et al., On Synopses for Distinct-Value Estimation (2007). Its standard error is
-1 / sqrt(k - 2): 2 % for the kernel's `SAMPLE`. Fewer than that are told exactly.
+1 / sqrt(k - 2): 2 % for the kernel's `SAMPLE`. Up to that many, the number is exact.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ The same corpus and options give the same bytes; only the manifest holds times.
 from __future__ import annotations
 
 import hashlib
+import logging
 import time
 from binascii import b2a_base64
 from typing import TYPE_CHECKING, Any, Final
@@ -37,10 +38,12 @@ from bpefleet.shared.tokenizer.huggingface import (
 from bpefleet.shared.tokenizer.tokenizer import MANIFEST, MERGES, VOCAB, Tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from bpefleet.shared.pretokens.patterns import Pattern
+
+logger = logging.getLogger(__name__)
 
 HUGGINGFACE: Final = "tokenizer.json"
 CONFIG: Final = "tokenizer_config.json"
@@ -51,16 +54,18 @@ PARTS: Final = "tiktoken.json"
 _INDENT: Final = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 
 
-def warn_of_unwritten(pattern: Pattern, warn: Callable[[str], None]) -> None:
-    """Say which files a run will not write since they cannot hold its pattern, and why."""
+def warn_of_unwritten(pattern: Pattern) -> None:
+    """Warn which files a run will not write since they cannot hold its pattern, and why."""
     for names, why in (
         (f"{HUGGINGFACE}, {CONFIG} and {SPECIAL}", why_not_huggingface(pattern)),
         (f"{RANKS} and {PARTS}", why_not_tiktoken(pattern)),
     ):
         if why:
-            warn(
-                f"{names} will not be written, since their engine may read a part of the pattern "
-                f"otherwise: {why}"
+            logger.warning(
+                "%s will not be written, since their engine may read a part of the pattern "
+                "otherwise: %s",
+                names,
+                why,
             )
 
 

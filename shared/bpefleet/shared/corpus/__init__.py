@@ -1,1 +1,1 @@
-"""Reading the text of a chunk, and where text may be cut."""
+"""Reading the text of a chunk."""

@@ -1,4 +1,4 @@
-"""Amounts in words, for people."""
+"""Amounts as text for people."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 _LONGEST: Final = 1e9
-"""Seconds that are shown at the most: 30 years."""
+"""The longest time that is shown, in seconds: 30 years."""
 
 
 def size(count: float) -> str:
@@ -16,7 +16,7 @@ def size(count: float) -> str:
 
 
 def of(done: int, total: int) -> str:
-    """A number of bytes out of others, such as `1.2/3.4 MB`."""
+    """A part of a number of bytes, such as `1.2/3.4 MB`."""
     scale, unit = _scale(total)
     digits = 0 if scale == 1 or total >= 100 * scale else 1
     return f"{done / scale:,.{digits}f}/{total / scale:,.{digits}f} {unit}"

@@ -1,4 +1,4 @@
-"""What the command lines of producer, workers and dashboard have in common."""
+"""What the commands of producer, workers and dashboard share."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def log_format_option(**more: Any) -> Callable[..., Any]:
 
 
 def parent_option() -> Callable[..., Any]:
-    """`--die-with-parent PID`, for programs that a run starts; see `lifeline`."""
+    """`--die-with-parent PID`, for the programs that a run starts; see `die_with_parent`."""
     return click.option(
         "--die-with-parent",
         "parent",

@@ -1,4 +1,4 @@
-"""Dying with one's parent, even when that is killed without a chance to say so."""
+"""Ends a process together with its parent, even when the parent is killed."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _PR_SET_PDEATHSIG: Final = 1
 def die_with(parent: int) -> None:
     """Have this process killed when its parent ends.
 
-    On Linux the kernel does it at once (more exactly, when the thread that started this process
-    ends); elsewhere a thread looks once a second.
+    On Linux the kernel does it at once, and already when the thread that started this process ends.
+    Elsewhere a thread checks once a second.
 
     Args:
-        parent: The process id that the parent had. If it is gone already, this does not return.
+        parent: The parent's process id. If it has ended already, this call does not return.
     """
     if sys.platform == "linux":
         libc = ctypes.CDLL(None, use_errno=True)

@@ -1,7 +1,9 @@
 """Logs on stderr: for people, or where that is asked for one line of JSON a record.
 
-Records carry what they are about as `extra`: `logger.warning("…", extra={"chunk": 3})`. `FIELDS`
-names what is known; a line holds those that its record has.
+Every module has one logger, named after it, so all of them are below `bpefleet`. A record's message
+is a sentence for people; what it is about goes with it as `extra`, and into the line of JSON:
+`logger.warning("…", extra={"run": "4f0c", "chunk": 3})`. Levels: `debug` each step, `info` what an
+operator wants to know, `NOTICE` what everybody wants to know, `warning` what needs attention.
 """
 
 from __future__ import annotations
@@ -13,20 +15,20 @@ from typing import Final
 
 from bpefleet.shared.process.text import paragraph
 
+ROOT: Final = "bpefleet"
+"""The logger above all of ours."""
+
 HUMAN: Final = "human"
 JSON: Final = "json"
 FORMATS: Final = (HUMAN, JSON)
 
 NOTICE: Final = 25
-"""The level of what people want to know unasked, though nothing is amiss: how far a run is, what
-workers serve. Below it is what `--verbose` shows, RQ's word on each job among others."""
+"""The level of what is shown by default although nothing is wrong: how far a run is, what workers
+serve. `--verbose` shows what is below, such as RQ's records about each job."""
 logging.addLevelName(NOTICE, "NOTICE")
 
-FIELDS: Final = (
-    "run", "chunk", "attempt", "worker", "stage", "done", "total", "rate", "eta",
-)  # fmt: skip
-"""What a record can be about. `attempt` counts from 1, and only the producer knows it; from `stage`
-on how far a run is: bytes or merges, of all, a second, and the seconds left."""
+VERBOSE: Final = (NOTICE, logging.INFO, logging.DEBUG)
+"""The level from which on is logged, by how often `--verbose` is given."""
 
 HELP: Final = "Progress and warnings on stderr: for people, or a line of JSON each."
 
@@ -34,10 +36,12 @@ _SHORTEST_PAUSE: Final = 10.0
 _LONGEST_PAUSE: Final = 300.0
 
 _HUMAN: Final = "%(asctime)s %(name)s: %(message)s"
+_STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
+"""What every record has, or gets from a formatter; its other attributes came as `extra`."""
 
 
 class JsonFormatter(logging.Formatter):
-    """A record as one line of ASCII: time, level, logger, message, and of `FIELDS` what it has.
+    """A record as one line of ASCII: time, level, logger, message, and the fields of its `extra`.
 
     Attributes:
         always: Fields of every record of this process, unless a record has its own.
@@ -55,16 +59,22 @@ class JsonFormatter(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
-            **self.always,
         }
-        line |= {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
+        line |= self.always | _fields(record)
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return json.dumps(line, default=str)
 
 
+def _fields(record: logging.LogRecord) -> dict[str, object]:
+    """What a record is about. Other libraries put what is only for themselves into `extra`."""
+    if record.name.partition(".")[0] != ROOT:
+        return {}
+    return {name: value for name, value in vars(record).items() if name not in _STANDARD}
+
+
 class HumanFormatter(logging.Formatter):
-    """A record as text in which nothing can act in a terminal, or look like another record."""
+    """A record as text, with its time and logger. It cannot affect a terminal or forge a record."""
 
     def __init__(self) -> None:
         super().__init__(_HUMAN)
@@ -75,7 +85,7 @@ class HumanFormatter(logging.Formatter):
 
 
 def pause(elapsed: float) -> float:
-    """Seconds until the next line about what has gone on for `elapsed`: ten, and later more."""
+    """Seconds until the next line about something that has gone on for `elapsed` seconds."""
     return min(_LONGEST_PAUSE, max(_SHORTEST_PAUSE, elapsed / 6))
 
 
@@ -83,14 +93,25 @@ def configure(level: int, form: str) -> None:
     """Log from `level` on, on stderr, from every logger of this process.
 
     Args:
-        level: As in `logging`.
+        level: As in `logging`. Of other libraries nothing below INFO is logged.
         form: One of `FORMATS`.
     """
     handler = logging.StreamHandler()
-    handler.setLevel(level)  # a logger may say more, to another handler
     handler.setFormatter(JsonFormatter() if form == JSON else HumanFormatter())
-    logging.basicConfig(level=level, handlers=[handler], force=True)
-    logging.getLogger("bpefleet").setLevel(level)
+    install(handler, level, max(level, logging.INFO))
+
+
+def install(handler: logging.Handler, level: int, others: int) -> None:
+    """Have one handler take the records of this process.
+
+    Args:
+        handler: Takes them; every other is removed.
+        level: From which level on.
+        others: The same for the records of other libraries.
+    """
+    handler.setLevel(min(level, others))  # a logger may say more, to another handler
+    logging.basicConfig(level=others, handlers=[handler], force=True)
+    logging.getLogger(ROOT).setLevel(level)
 
 
 def structured() -> bool:

@@ -1,4 +1,4 @@
-"""The machine a program runs on: whether it is one that is supported, and its cores."""
+"""The machine that a program runs on: whether it is supported, and its number of cores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def demand_supported() -> None:
     """Check that this system has what bpefleet needs: POSIX processes, locks and sockets.
 
     Raises:
-        UsageError: It has not.
+        UsageError: It lacks them.
     """
     if os.name != "posix" or sys.platform in ("cygwin", "emscripten", "wasi"):
         raise UsageError(
@@ -23,6 +23,6 @@ def demand_supported() -> None:
 
 def cores() -> int:
     """How many cores this process may use; at least one."""
-    if hasattr(os, "sched_getaffinity"):  # Linux; elsewhere a process is not held to some cores
+    if hasattr(os, "sched_getaffinity"):  # Linux; elsewhere a process can use all cores
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""Memory, in bytes: the peak of processes, and what there is."""
+"""Memory in bytes: the peak of a process, and the limit of the machine."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Final
 
 _UNIT: Final = 1 if sys.platform == "darwin" else 1024
-"""Bytes in what the system counts by: macOS in bytes, others in KiB."""
+"""Bytes in the unit that the system reports in: macOS in bytes, others in KiB."""
 
 
 _CGROUP_LIMITS: Final = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
 )
-"""Where a container's system tells how much it may use, in the second and the first version."""
+"""The files with a container's memory limit, by version 2 and version 1 of control groups."""
 
 
 def memory_limit() -> int:
-    """The memory that this machine, or the container that this process is in, has, bytes."""
+    """The memory of this machine, or of the container that this process is in, in bytes."""
     whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     for path in _CGROUP_LIMITS:
         with suppress(OSError, ValueError):  # there is none, or it is "max"
@@ -30,10 +30,10 @@ def memory_limit() -> int:
 
 
 def peak_of(usage: resource.struct_rusage) -> int:
-    """The peak resident memory that `usage` tells of, bytes."""
+    """The peak resident memory in `usage`, in bytes."""
     return usage.ru_maxrss * _UNIT
 
 
 def peak_rss() -> int:
-    """The peak resident memory of this process, bytes."""
+    """The peak resident memory of this process, in bytes."""
     return peak_of(resource.getrusage(resource.RUSAGE_SELF))

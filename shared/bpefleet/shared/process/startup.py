@@ -1,4 +1,4 @@
-"""What our commands do before they import anything large."""
+"""What the commands do before they import large modules."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import gc
 from typing import Final
 
 _OBJECTS: Final = 100_000
-"""New objects after which Python collects garbage; its default is 700."""
+"""The number of new objects after which Python collects garbage; its default is 700."""
 
 
 def collect_rarely() -> None:

@@ -1,4 +1,4 @@
-"""Text of unknown origin, made safe to show: file names, error texts, names from Redis."""
+"""Makes text of unknown origin safe to show: file names, error texts, names from Redis."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 import orjson
 
 _REPEATED: Final = 8
-"""Times that a character is shown; beyond that once, and how often it comes."""
+"""The most times that a repeated character is shown; above it, once with its number."""
 
 
 def printable(text: str) -> str:
@@ -20,11 +20,11 @@ def printable(text: str) -> str:
 
 
 def visible(text: str, *, whole: bool = True) -> str:
-    """A token's text with its spaces as `␣`, and one character many times over but once.
+    """A token's text with `␣` for spaces. If it repeats one character, that is shown only once.
 
     Args:
         text: The token.
-        whole: Whether it is all of it: of a part there is no telling how often a character comes.
+        whole: Whether the text is the whole token: in a part, the number of repetitions is unknown.
     """
     times = len(text) if whole and len(text) > _REPEATED and len(set(text)) == 1 else 1
     shown = (text[0] if times > 1 else text).replace(" ", "␣")
@@ -32,12 +32,12 @@ def visible(text: str, *, whole: bool = True) -> str:
 
 
 def paragraph(text: str) -> str:
-    """`text`, printable, its further lines indented: none of them can pass for one of its own."""
+    """`text` made printable, its further lines indented, so that none looks like a new record."""
     return printable(text).replace("\n", "\n    ")
 
 
 def escaped(text: str) -> str:
-    """`text` as one line that can act neither in a terminal nor, its markup escaped, in a page."""
+    """`text` as one line, with markup escaped: harmless in a terminal and in a page."""
     return html.escape(line(text))
 
 

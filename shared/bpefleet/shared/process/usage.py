@@ -1,4 +1,4 @@
-"""What a stage took: seconds, CPU seconds and memory, for the manifest."""
+"""Measures a stage for the manifest: seconds, CPU seconds and memory."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from bpefleet.shared.process.memory import peak_rss
 
 
 class Stage:
-    """A stage that begins now.
+    """A stage that begins when this is made.
 
     Attributes:
-        at: When that was, Unix seconds.
+        at: Its begin, in Unix seconds.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What a job must be to be loaded from Redis at all: small enough, and signed if there is a key.
+"""Decides which jobs are loaded from Redis at all: small ones, and signed ones if there is a key.
 
 Checked on the raw fields, before anything is decompressed, decoded or parsed.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _CONTEXT: Final = "job"
 _KEY_ID: Final = re.compile(rb"[0-9a-f]{8}")
 _SIGNED: Final = ("data", "origin", "description", "timeout", "created_at", "enqueued_at")
-"""The fields that decide what is counted and how, where, for how long; when it was queued; and
+"""The fields that decide what is counted, how, where and for how long, when the job was queued, and
 what people are shown of it."""
 
 _LOADED: Final = (
@@ -35,11 +35,11 @@ _LOADED: Final = (
     "result_ttl",
     "failure_ttl",
 )
-"""What is loaded of a job. The other fields have RQ call back, repeat, retry, wait for other jobs
-or read what it should not, of which a job of ours does nothing."""
+"""The fields of a job that are loaded. The others make RQ call back, repeat, retry, wait for other
+jobs or read what it should not; the fleet's jobs do none of that."""
 
 _LARGEST: Final = 16 << 20
-"""Bytes of a job's data: some thousand segments (`split.MAX_SEGMENTS`), each with a long path."""
+"""The most bytes of a job's data: thousands of segments (`split.MAX_SEGMENTS`) with long paths."""
 
 _NOTHING: Final = JsonSerializer.dumps(["", None, [], {}])
 _STATES: Final = frozenset(status.value.encode() for status in JobStatus)
@@ -50,7 +50,7 @@ class RefusedJobError(ValueError):
 
 
 class OtherKeyError(RefusedJobError):
-    """A job is not loaded, since who queued it has another key, or none."""
+    """A job is not loaded, since it was queued with another key, or without one."""
 
 
 def sign_job(signer: Signer, job_id: str, fields: Mapping[str, Any]) -> bytes:
@@ -61,8 +61,8 @@ def sign_job(signer: Signer, job_id: str, fields: Mapping[str, Any]) -> bytes:
 def admitted(signer: Signer, job_id: str, fields: Mapping[str, bytes]) -> dict[bytes, bytes]:
     """The fields that RQ may load.
 
-    What RQ would decompress without limit is bounded, and whatever a job of ours does not need
-    is left out.
+    The size of decompressed data is limited, which RQ does not do, and fields that the fleet's jobs
+    do not need are left out.
 
     Raises:
         RefusedJobError: The job is too large, or is not signed with the fleet's key.
@@ -72,7 +72,7 @@ def admitted(signer: Signer, job_id: str, fields: Mapping[str, bytes]) -> dict[b
     signature = fields.get("signature", b"")
     if not signer.accepts(signature, _CONTEXT, *_signed(job_id, fields)):
         theirs = key_id(fields)
-        # A stranger's job need not say anything of keys, and is no mistake with them.
+        # A stranger's job names no key, and is no sign of a mistake with keys.
         if keys.KEY_FIELD in fields and theirs != signer.key_id:
             how = f"is signed with key {theirs}" if theirs else "is not signed"
             raise OtherKeyError(f"{how}, and this side has key {signer.key_id}")
@@ -91,7 +91,7 @@ def key_id(fields: Mapping[str, bytes]) -> str:
 
 
 def harmless(fields: Mapping[str, bytes]) -> dict[bytes, bytes]:
-    """What is loaded of a refused job: its state, so that RQ can put it aside."""
+    """The fields of a refused job that are loaded: its state, so that RQ can record its failure."""
     loaded = {b"data": _NOTHING, b"origin": keys.QUEUE.encode()}
     if (status := fields.get("status", b"")) in _STATES:
         loaded[b"status"] = status
@@ -113,6 +113,6 @@ def _inflated(data: bytes) -> bytes:
     if reader.unconsumed_tail:
         raise RefusedJobError(f"is larger than {_LARGEST} bytes when decompressed")
     if not inflated.startswith(b"["):
-        # RQ decompresses once more what it is given, and without limit.
+        # RQ would decompress again what it is given, without limit.
         raise RefusedJobError("is malformed")
     return inflated

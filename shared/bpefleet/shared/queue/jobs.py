@@ -1,13 +1,13 @@
-"""A job of the fleet as RQ sees it: how it is built, what it may run, how its end is announced.
+"""The fleet's RQ job: how it is built, what it may run, how its end is announced.
 
 Whoever can write to Redis can name any function, callback or webhook in a job, whatever the
 serializer. `FleetJob` runs the functions of the registered kinds (`kinds.KINDS`), on the chunk that
 its id names, and drops the rest.
 
-RQ tells nobody when a job ends. `FleetJob` adds an event to the run's stream in the MULTI in
+RQ does not announce the end of a job. `FleetJob` adds an event to the run's stream in the MULTI in
 which RQ records the end, so that there is no end without event and no event without end. RQ's own
 retries are not used: they leave no trace of the attempts before, and wait only with a scheduler.
-The producer, which reads the events, decides (`bpefleet.producer.queueing.chunks`).
+The producer, which reads the events, decides (`bpefleet.producer.queueing.retries`).
 """
 
 from __future__ import annotations
@@ -51,18 +51,18 @@ if TYPE_CHECKING:
     from bpefleet.shared.wire.messages import Failed, Message
 
 HEARTBEAT: Final = 4
-"""Seconds between a worker's signs of life."""
+"""Seconds between two heartbeats of a worker."""
 
 RESULT_TTL: Final = 600
-"""Seconds that RQ keeps a job that ended well. The event and the payload matter, not this."""
+"""Seconds that RQ keeps a successful job. Nothing depends on it: event and payload matter."""
 
 FAILURE_TTL: Final = keys.EVENTS_TTL
 """Seconds that RQ keeps a failed job."""
 
 
 LIFE: Final = keys.PAYLOAD_TTL
-"""Seconds after its queueing in which a job may be begun: what is signed can be played back by who
-saw it, and is worth nothing then. So long that clocks which differ by hours do no harm.
+"""Seconds after its queueing in which a job may begin: a signed job that is replayed later is worth
+nothing. It is long enough for clocks that differ by hours.
 """
 
 
@@ -74,10 +74,12 @@ class FleetJob(Job):
     """A job that does one kind of work on one chunk.
 
     Attributes:
-        failed: Why the last attempt failed, once known better than RQ's own text says it.
-        refused: What is wrong with the job as found in Redis; it is then neither parsed nor run.
-        foreign: Whether that is that who queued it has another key than we, or only one side any.
-        log_text: Tells the last lines of the attempt's log; set where it runs.
+        failed: Why the last attempt failed, if more is known than in RQ's own text.
+        refused: What is wrong with the job in Redis; it is then neither parsed nor run. Empty if
+            nothing is.
+        foreign: Whether it is refused since it was queued with another key, or only one side has
+            a key.
+        log_text: Returns the last lines of the attempt's log; set where it runs.
     """
 
     failed: Failed | None = None
@@ -89,20 +91,20 @@ class FleetJob(Job):
 
     @property
     def bytes_read(self) -> int:
-        """Bytes of text that it read, once it has ended well."""
+        """Bytes of text that it read, once it has succeeded."""
         return self._end.bytes_read
 
     @property
     def kind(self) -> str:
-        """The name of its kind, as its id says it; empty for an id that is not ours."""
+        """The name of its kind, from its id; empty if the id is not one of bpefleet."""
         return keys.kind_of(self.id)
 
     @property
     def attempt(self) -> str:
-        """What tells attempts at a chunk apart: when the job was queued, to the microsecond.
+        """The id of this attempt at the chunk: when the job was queued, to the microsecond.
 
-        It is in the job's signature, and in that of the event that tells of its end: so the end of
-        an attempt before, played back, is not taken for this one's.
+        It is signed in the job and in the event about its end, so that a replayed event of an
+        earlier attempt is not taken for the end of this one.
         """
         return utcformat(self.enqueued_at) if self.enqueued_at else ""
 
@@ -115,7 +117,7 @@ class FleetJob(Job):
                 or a chunk than its id.
         """
         if not self.refused and self._signed_with and not self.signer.key:
-            # Its answer could not be signed, and nobody would take it.
+            # Its result could not be signed, and the producer would not accept it.
             self.refused = f"is signed with key {self._signed_with}, and this side has none"
             self.foreign = True
         task = "" if self.refused else self._task()
@@ -124,7 +126,7 @@ class FleetJob(Job):
         return import_attribute(task)
 
     def _task(self) -> str:
-        """The dotted name of its function, a registered one, unless it is refused."""
+        """The dotted name of its registered function. If it has none, the job is refused."""
         kind = kind_of_task(self.func_name)
         if kind is None or self.instance is not None:
             self.refused = f"asks for {self.func_name!r}, which is not run"
@@ -134,14 +136,14 @@ class FleetJob(Job):
 
     @property
     def unfit(self) -> str:
-        """Why the job is not to be run, in words that follow its id; empty if it is."""
+        """Why the job must not be run, in words that follow its id; empty if it may."""
         with suppress(ForbiddenJobError):
             _ = self.func
         return self.refused
 
     @property
     def last_date(self) -> datetime | None:
-        """When the job is to be begun at the latest; signed, as the time of its queueing is."""
+        """When the job must have begun at the latest, from the signed time of its queueing."""
         return self.enqueued_at + timedelta(seconds=LIFE) if self.enqueued_at else None
 
     def to_dict(self, include_meta: bool = True, include_result: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002  RQ's signature
@@ -151,7 +153,7 @@ class FleetJob(Job):
         return fields | {"signature": signature, keys.KEY_FIELD: self.signer.key_id}
 
     def restore(self, raw_data: Any) -> None:
-        """Load from Redis what may be loaded: what is refused keeps nothing but its id and state.
+        """Load the job from Redis. Of a refused job, only id and state are loaded.
 
         Callbacks and webhooks are dropped: RQ would import and call any.
         """
@@ -172,18 +174,18 @@ class FleetJob(Job):
 
     @property
     def signer(self) -> Signer:
-        """That of its connection; one that is not ours, as RQ's own commands make, has no key."""
+        """The signer of its connection; without a key if RQ's own commands made the connection."""
         return getattr(self.connection, "signer", Signer())
 
     def show(self, stage: str) -> None:
-        """Leave in Redis what the attempt is at, and its log so far, should its worker die."""
+        """Store the attempt's stage and its log so far in Redis, in case its worker dies."""
         log = self.log_text().encode() if self.log_text else b""
         signature = self.signer.sign(*self._log_parts(log))
         fields = {keys.STAGE_FIELD: stage, keys.LOG_FIELD: signature + b" " + log}
         self.connection.hset(self.key, mapping=fields)  # type: ignore[arg-type]
 
     def shown_log(self) -> str:
-        """The log as the attempt's worker left it; empty if there is none, or a stranger's."""
+        """The log that the attempt's worker stored; empty if none is there, or a forged one."""
         found: Any = self.connection.hget(self.key, keys.LOG_FIELD) or b""
         signature, _, log = found.partition(b" ")
         if not self.signer.accepts(signature, *self._log_parts(log)):
@@ -194,18 +196,18 @@ class FleetJob(Job):
         return "log", self.id.encode(), self.attempt.encode(), log
 
     def delete(self, *args: Any, **kwargs: Any) -> None:
-        """Delete the job, whatever became of its executions.
+        """Delete the job, also if keys of its executions are gone.
 
-        RQ reads each that it has listed, and raises where one's key expired: that of a dead worker.
+        RQ reads each execution that it lists, and raises if a dead worker let its key expire.
         """
         self.connection.delete(self.execution_registry.key)
         super().delete(*args, **kwargs)
 
     def perform(self) -> Any:
-        """Do the work, and note the outcome for the event.
+        """Do the work, and keep the outcome for the event.
 
-        The result is serialized here, where a failure to do so fails the job: later, RQ would
-        store a text in its place and call that a success.
+        The result is serialized here, so that a failure to do so fails the job. Later, RQ would
+        store an error text in its place and call the job a success.
         """
         try:
             result = super().perform()
@@ -215,7 +217,7 @@ class FleetJob(Job):
         return result
 
     def _execute(self) -> dict[str, Any]:
-        """Call the function of its kind with messages, and answer with JSON."""
+        """Call the function of its kind with messages, and return its result as JSON."""
         run, chunk, spec = self.args
         self._end = self.func(run, chunk, KINDS[self.kind].spec.from_json(spec))
         return self._end.to_json()
@@ -242,8 +244,8 @@ class FleetJob(Job):
         self._announce(failed, pipeline)
 
     def _announce(self, end: Result | Failed, pipeline: Pipeline) -> None:
-        # The id, not the arguments: it is what the registries and the ledger go by. A refused job
-        # is nobody's attempt, and its end is no news to any run.
+        # By the id, not the arguments: the registries and the ledger use the id. A refused job is
+        # no attempt, so its end is not announced to any run.
         if self.refused or (place := keys.run_and_chunk(self.id)) is None:
             return
         run, chunk = place
@@ -269,9 +271,8 @@ def build_job(
         run: The run's id: letters, digits, `-` and `_`.
         chunk: The chunk's index in the run's plan.
         spec: What to do and how: the `spec` of its kind.
-        kind: What to do.
-        description: What people see of the job; anything that could act as markup or terminal
-            control is escaped.
+        kind: The kind of job.
+        description: What people see of the job; markup and terminal control are escaped.
         timeout: Seconds that one attempt may take.
         connection: Where the job is stored.
     """

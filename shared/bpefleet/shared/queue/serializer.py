@@ -1,4 +1,4 @@
-"""The one way job data becomes bytes: JSON, and nothing that JSON cannot carry.
+"""Serializes job data as JSON, and refuses what JSON cannot represent.
 
 RQ pickles by default, and where a serializer refuses a job's return value, it stores the text
 `Unserializable return value` and calls the job a success. Hence two rules: no pickle is ever

@@ -1,4 +1,4 @@
-"""The last lines that an attempt logged, kept for its failure."""
+"""Keeps the last log lines of an attempt, to be shown if it fails."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 _LINES: Final = 20
 _LONGEST: Final = 400
-"""Characters of a line."""
+"""The most characters of a line."""
 
 TAIL_SIZE: Final = 4096
-"""Bytes of all lines."""
+"""The most bytes of all lines."""
 
 _NAMED: Final = 5
-"""Segments of a chunk that its log names."""
+"""The most segments of a chunk that are logged."""
 
 
 class Tail(logging.Handler):
-    """Keeps the last lines of whatever logs, in memory that worker and work-horse share.
+    """Keeps the last lines of all loggers, in memory that worker and work-horse share.
 
-    The work-horse writes and the worker reads, after a kill, too, which leaves no other trace on
-    that machine. What is left of a worker's own death is in Redis; see `jobs.FleetJob.show`.
+    The work-horse writes them, and the worker can read them even if the work-horse was killed. If
+    the worker itself dies, those in Redis are left; see `jobs.FleetJob.show`.
     """
 
     def __init__(self) -> None:
@@ -44,12 +44,12 @@ class Tail(logging.Handler):
         self._memory[:] = bytes(TAIL_SIZE)
 
     def follow(self) -> None:
-        """Keep what this process logs from now on, and all that the attempt's own logger says."""
+        """Keep what this process logs from now on, and all records of the attempt's own logger."""
         logging.getLogger().addHandler(self)
         ATTEMPT.setLevel(logging.INFO)
 
     def logger(self) -> logging.Logger:
-        """A logger that only this hears, for programs whose own logs are nobody's business."""
+        """A logger whose records reach only this handler, for use in the programs of others."""
         alone = logging.Logger(ATTEMPT.name)  # noqa: LOG001  nobody is to find it
         alone.addHandler(self)
         return alone
@@ -73,7 +73,7 @@ class Tail(logging.Handler):
 
 
 ATTEMPT: Final = logging.getLogger("bpefleet.worker.attempt")
-"""Logs what an attempt does: in its `Tail`, and where INFO is asked for on stderr, too."""
+"""Logs what an attempt does: to its `Tail`, and at level INFO on stderr."""
 
 
 def log_segments(

@@ -14,7 +14,7 @@ OWN: Final = "ssl_certfile=client.pem&ssl_keyfile=client.key"
 
 _EXPIRED, _NOT_YET, _OTHER_NAMES = (10,), (9,), (62, 64)
 _UNKNOWN_SIGNER = (2, 18, 19, 20, 21)
-"""What OpenSSL's `X509_V_ERR_…` are in `SSLCertVerificationError.verify_code`."""
+"""OpenSSL's codes `X509_V_ERR_…`, as in `SSLCertVerificationError.verify_code`."""
 
 
 def check_files(url: str) -> None:
@@ -59,7 +59,7 @@ def load_own(context: ssl.SSLContext, parts: dict[str, Any]) -> None:
     if not own:
         raise QueueError("there is an ssl_keyfile in the URL and no ssl_certfile", hint="give both")
     try:
-        # A password of "" fails where OpenSSL would ask for one at the terminal.
+        # With the password "" it fails, where OpenSSL would ask for one on the terminal.
         context.load_cert_chain(own, key or None, parts.get("ssl_password") or "")
     except (ssl.SSLError, ValueError) as error:
         which = f"ssl_certfile={line(own)}" + (f" and ssl_keyfile={line(key)}" if key else "")
@@ -74,7 +74,7 @@ def load_own(context: ssl.SSLContext, parts: dict[str, Any]) -> None:
 
 
 def distrusted(where: str, error: ssl.SSLCertVerificationError) -> QueueError:
-    """The server's certificate is not good."""
+    """The error for a server's certificate that is not valid."""
     if error.verify_code in _OTHER_NAMES:
         return QueueError(
             f"the certificate of Redis at {where} is for another name: "

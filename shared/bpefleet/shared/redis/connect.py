@@ -1,8 +1,8 @@
-"""Connections to Redis that ride out its absence, and a first check that fails fast.
+"""Connections to Redis that wait while it is away, and a first check that fails fast.
 
 A worker or an aggregator that runs for days must survive a Redis restart; a mistyped URL must be
-said within seconds. So `check` tries once, and the connections made afterwards wait for as long as
-it takes, trying every two seconds; `pulse` tells people meanwhile.
+reported within seconds. So `check` tries once, and the connections made afterwards wait for as long
+as it takes, trying every two seconds. Meanwhile `pulse` reports the outage.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from bpefleet.shared.trust.signing import Signer
 from bpefleet.shared.wire import keys
 
 SOCKET_TIMEOUT: Final = 30.0
-"""Seconds without an answer until a connection counts as lost; a blocking read must be shorter."""
+"""Seconds without an answer after which a connection is lost. A blocking read must be shorter."""
 
 _OLDEST_SERVER: Final = (6, 2)
 _FOR_EVER: Final = -1
@@ -48,10 +48,10 @@ _PATIENT: Final[dict[str, Any]] = {
 
 
 class _Waiting(ExponentialBackoff):
-    """Pauses between tries, which end when somebody gives up. Does the waiting itself.
+    """Waits between tries, until somebody gives up.
 
     Attributes:
-        over: Set to have whoever waits here fail.
+        over: Set to make whoever waits here fail.
     """
 
     def __init__(self) -> None:
@@ -68,26 +68,26 @@ class _Waiting(ExponentialBackoff):
 
 
 class FleetRedis(redis.Redis):
-    """A connection that knows the fleet's key: RQ hands it on to every job.
+    """A connection that holds the fleet's key: RQ passes the connection on to every job.
 
     Attributes:
-        signer: Signs and checks the jobs that pass.
+        signer: Signs and checks jobs.
     """
 
     signer = Signer()
     _waiting: _Waiting
 
     def give_up(self) -> None:
-        """Have every thread that waits for an answer fail now: nobody wants it any more."""
+        """Make every thread that waits for an answer fail now: the answer is no longer needed."""
         self._waiting.over.set()
         self.connection_pool.disconnect()
 
 
 def connect(url: str, signer: Signer | None = None, *, patient: bool = True) -> FleetRedis:
-    """A connection for synchronous use that rides out a restart; it connects when first used.
+    """A connection for synchronous use that survives a restart; it connects when first used.
 
     Args:
-        url: Where to.
+        url: The Redis.
         signer: What jobs are signed with.
         patient: Whether to wait for a server that is away; a private one never comes back.
 
@@ -103,7 +103,7 @@ def connect(url: str, signer: Signer | None = None, *, patient: bool = True) -> 
 
 
 def connect_async(url: str, *, patient: bool = True) -> redis.asyncio.Redis:
-    """Likewise for asyncio. Its `XREAD` may block for less than `SOCKET_TIMEOUT`.
+    """The same for asyncio. Its `XREAD` must block for less than `SOCKET_TIMEOUT`.
 
     Raises:
         QueueError: `url` is not a Redis URL.
@@ -115,7 +115,7 @@ def connect_async(url: str, *, patient: bool = True) -> redis.asyncio.Redis:
 
 
 def connect_once(url: str, within: float) -> redis.Redis:
-    """A connection that tries everything once, and waits for an answer for so many seconds.
+    """A connection that tries once, and waits so many seconds for an answer.
 
     Raises:
         QueueError: `url` is not a Redis URL.
@@ -127,7 +127,7 @@ def connect_once(url: str, within: float) -> redis.Redis:
 
 
 def demand_trust(url: str, signer: Signer, *, insecure: bool) -> None:
-    """Make sure that who may write to Redis is known: by a key, or because it is of this machine.
+    """Make sure that writers to Redis are trusted: by a key, or since it is on this machine.
 
     Raises:
         UsageError: Redis is reached over the network, and there is no key.
@@ -146,11 +146,12 @@ def check(url: str, role: Role | None = None) -> None:
     """Make sure that Redis answers, lets us in, takes writes and is new enough for RQ.
 
     Args:
-        url: Where it is.
-        role: What we are, to see that our user may do all that this takes; None to write only.
+        url: The Redis.
+        role: The part of the fleet whose rights the user must have; None for writing only.
 
     Raises:
-        QueueError: It does not, said in one line without the password, within seconds.
+        QueueError: It does not. The text is one line without the password; it comes within
+            seconds.
     """
     check_files(url)
     with connect_once(url, ANSWERS_WITHIN) as connection:

@@ -1,7 +1,7 @@
 """Why a Redis cannot be used, in words for people, each cause with its own remedy.
 
-What redis-py tells is often the last of several things that went wrong: the end of a connection
-that a TLS server did not understand, say. So who answers there is looked at once more, by hand.
+The error of redis-py is often only the last effect of a cause, such as a connection that a TLS
+server closed because it was not TLS. So `listening` then looks at what answers there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ANSWERS_WITHIN: Final = 5.0
-"""Seconds that a first answer may take."""
+"""Seconds that the first answer may take."""
 
 _USER: Final = "redis://user:password@host:6379/0"
 _ALONE: Final = "a password without a user is redis://:password@host, with the colon"
@@ -35,7 +35,7 @@ _FAILURES: Final[tuple[tuple[type[Exception], str, str], ...]] = (
     (redis_errors.TimeoutError, *_SILENT),
     (TimeoutError, *_SILENT),
 )  # fmt: skip
-"""What is wrong when there is no reply at all."""
+"""What is wrong if there is no reply at all."""
 
 _ENDS: Final = (
     redis_errors.ConnectionError,
@@ -43,7 +43,7 @@ _ENDS: Final = (
     redis_errors.InvalidResponse,
     OSError,
 )
-"""How it shows that what listens there understands us not, or we it."""
+"""The errors that show that the server and redis-py do not understand each other."""
 
 _REPLIES: Final = (
     ("WRONGPASS", "does not accept the user or password",
@@ -63,12 +63,12 @@ _REPLIES: Final = (
     ("DB index", "has no database of that number", "end the URL with /0"),
     ("unknown command", "lacks a command, as a Sentinel does: {error}", "give the server's URL"),
 )  # fmt: skip
-"""What is in an error reply, and what it means. Those of which redis-py keeps no code are told by
-their class, see `_code`."""
+"""Texts in an error reply, and their meaning. Replies whose code redis-py drops are known by their
+class, see `_code`."""
 
 
 def explained(url: str, error: BaseException) -> QueueError:
-    """What an error of redis-py's means, as far as itself tells. Connects to nothing."""
+    """What an error of redis-py means, as far as the error itself shows. Connects to nothing."""
     where, said = redacted(url), line(str(error)).rstrip(".")
     for code, text, hint in _REPLIES:
         if code in _code(error):
@@ -85,7 +85,7 @@ def explained(url: str, error: BaseException) -> QueueError:
 
 
 def diagnosed(url: str, error: BaseException) -> QueueError:
-    """Likewise, and where that leaves it open, by who listens there."""
+    """The same, and if that is not enough, by looking at what listens there."""
     told = explained(url, error)
     ended = isinstance(error, _ENDS) and not any(code in _code(error) for code, _, _ in _REPLIES)
     trusted = not any(isinstance(cause, ssl.SSLCertVerificationError) for cause in _causes(error))
@@ -93,7 +93,7 @@ def diagnosed(url: str, error: BaseException) -> QueueError:
 
 
 def _code(error: BaseException) -> str:
-    """An error's text, with the code of its reply where redis-py keeps that as a class only."""
+    """An error's text, with its reply code if redis-py keeps that only as a class."""
     kinds: tuple[tuple[type[Exception], str], ...] = (
         (redis_errors.NoPermissionError, "NOPERM"),
         (redis_errors.ReadOnlyError, "READONLY"),
@@ -114,7 +114,7 @@ def _code(error: BaseException) -> str:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and what it came of."""
+    """An error and its causes."""
     cause: BaseException | None = error
     while cause is not None:
         yield cause

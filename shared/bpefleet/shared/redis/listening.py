@@ -1,4 +1,4 @@
-"""Looks, by hand, at who listens where a Redis should be."""
+"""Finds out, without redis-py, what listens where a Redis should be."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PING: Final = b"*1\r\n$4\r\nPING\r\n"
 
 
 def stranger(url: str) -> QueueError | None:
-    """What is wrong, if what answers at a URL is not what it says; None if that is not it.
+    """What is wrong if the server at a URL is not what the URL says; None if it is.
 
     Raises:
         QueueError: The URL names a certificate that cannot be used.
@@ -43,7 +43,7 @@ def stranger(url: str) -> QueueError | None:
 
 
 def _plain(where: str, answer: bytes, *, tls: bool) -> QueueError | None:
-    """What is wrong, if without TLS this is answered."""
+    """What is wrong, judged by an answer without TLS."""
     if not answer.startswith((b"+", b"-")):
         return _other(where, answer)
     if not tls:
@@ -54,7 +54,7 @@ def _plain(where: str, answer: bytes, *, tls: bool) -> QueueError | None:
 
 
 def _other(where: str, answer: bytes) -> QueueError | None:
-    """Says what listens, if it is no Redis."""
+    """What listens, if it is no Redis."""
     if answer.startswith((b"+", b"-")):
         return None
     what = "HTTP" if answer.startswith((b"HTTP/", b"<")) else line(repr(answer[:30])[1:])
@@ -64,7 +64,7 @@ def _other(where: str, answer: bytes) -> QueueError | None:
 
 
 def _unwanted(where: str, parts: dict[str, Any]) -> QueueError:
-    """The connection is ended after the TLS handshake."""
+    """The error for a connection that is closed after the TLS handshake."""
     if parts.get("ssl_certfile"):
         return QueueError(
             f"Redis at {where} does not accept this client's certificate",
@@ -78,7 +78,7 @@ def _unwanted(where: str, parts: dict[str, Any]) -> QueueError:
 
 
 def _answer(place: tuple[str, int], tls: ssl.SSLContext | None) -> bytes | None:
-    """What is answered to a PING, empty if nothing is; None if there is no such connection."""
+    """The answer to a PING, empty if there is none; None if no connection can be made."""
     try:
         link = socket.create_connection(place, _LOOKS_WITHIN)
         with link:

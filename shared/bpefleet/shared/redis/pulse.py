@@ -1,4 +1,4 @@
-"""Whether Redis answers: asked about once a second, and told when it begins and when it is over."""
+"""Asks about once a second whether Redis answers, and reports when an outage begins and ends."""
 
 from __future__ import annotations
 
@@ -21,15 +21,14 @@ _PATIENCE: Final = 1.0
 """Seconds that each part of an answer may take."""
 
 _MISSED: Final = 2
-"""Questions in a row without an answer until Redis counts as away: said within four seconds."""
+"""Questions in a row without an answer until Redis counts as away: some four seconds."""
 
 
 class Pulse:
-    """Asks one Redis, on a connection of its own, and remembers since when it is away.
+    """Asks one Redis, on its own connection, and remembers since when it is away.
 
     Attributes:
-        away_since: Unix seconds of the first question of those that were not answered; 0 if it is
-            not away.
+        away_since: Unix seconds of the first question without an answer; 0 if Redis is not away.
     """
 
     def __init__(self, url: str) -> None:
@@ -51,10 +50,10 @@ class Pulse:
         return max(0.0, self._next - time.monotonic())
 
     def beat(self) -> str:
-        """Ask. Takes a moment, or some seconds if there is no answer.
+        """Ask. Takes some seconds if there is no answer.
 
         Returns:
-            What to tell people: that Redis is away, or that it is back; empty if nothing changed.
+            For people: that Redis is away, or that it is back; empty if nothing changed.
         """
         self._next, asked = time.monotonic() + EVERY, time.time()
         try:

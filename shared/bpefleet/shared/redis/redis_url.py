@@ -1,4 +1,4 @@
-"""Redis URLs: what is wrong with one, and how one is shown without its password."""
+"""Redis URLs: checks them, and shows them without their passwords."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _OPTION: Final = re.compile(r"[a-z_]{1,40}")
 
 
 def parsed(url: str) -> dict[str, Any]:
-    """What redis-py takes from a URL: host, port, user, password, TLS files and so on.
+    """What redis-py reads from a URL: host, port, user, password, TLS files and so on.
 
     Raises:
-        QueueError: It is none; the text says what is wrong with it, and nothing that may be secret.
+        QueueError: It is no Redis URL; the text says why, without anything that may be secret.
     """
     if wrong := _wrong(url):
         raise QueueError(f"not a Redis URL: {redacted(url)}: {wrong}", hint=_HINT)
@@ -49,7 +49,7 @@ def parsed(url: str) -> dict[str, Any]:
 
 
 def scheme(url: str) -> str:
-    """`redis`, `rediss` or `unix`, whichever a URL means; empty if it means none of them."""
+    """The scheme of a URL: `redis`, `rediss` or `unix`; empty for any other."""
     name, separator, _ = url.partition("://")
     return _SCHEMES.get(name.lower(), "") if separator else ""
 
@@ -68,7 +68,7 @@ def is_local(url: str) -> bool:
     if scheme(url) == "unix":
         return True
     try:
-        # The client's own reading of the URL, lest another host be meant than is connected to.
+        # As redis-py reads the URL, so that this is the host that it connects to.
         parts: dict[str, Any] = parse_url(target(url))  # type: ignore[no-untyped-call]
     except ValueError:
         parts = parsed(url)
@@ -84,8 +84,8 @@ def is_local(url: str) -> bool:
 def redacted(url: str) -> str:
     """`url` without its password and without options, which may hold passwords too.
 
-    Of one that is malformed nothing but the scheme is shown: there is no telling where in it the
-    password is. A user without a password may be a password in the wrong place.
+    Of a malformed one only the scheme is shown: the password could be anywhere in it. A user
+    without a password is left out as well: it may be a password in the wrong place.
     """
     shown = url.partition("://")[0] + "://" if scheme(url) else ""
     if _wrong_place(url):
@@ -98,12 +98,12 @@ def redacted(url: str) -> str:
 
 
 def _wrong(url: str) -> str:
-    """What is wrong with a URL, in words that quote nothing of it but an option's name."""
+    """What is wrong with a URL, in words that quote only the name of an option."""
     return _wrong_place(url) or _wrong_option(url)
 
 
 def _wrong_place(url: str) -> str:
-    """What is wrong with a URL up to its options."""
+    """What is wrong with the part of a URL before its options."""
     if not scheme(url):
         return "it begins with none of redis://, rediss:// and unix://"
     try:
@@ -135,7 +135,7 @@ def _wrong_option(url: str) -> str:
 
 @cache
 def _options(kind: str) -> frozenset[str]:
-    """The options that a URL of a scheme may have: what its connections and their pool take."""
+    """The options that a URL of a scheme may have: those of its connections and their pool."""
     makers: list[Any] = [*_KINDS[kind].__mro__, ConnectionPool]
     return frozenset(
         name for maker in makers for name in inspect.signature(maker.__init__).parameters

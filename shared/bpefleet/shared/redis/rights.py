@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from redis.exceptions import NoPermissionError
 
-from bpefleet.shared.wire import keys
+from bpefleet.shared.wire import keys, rq_keys
 
 if TYPE_CHECKING:
     from redis import Redis
 
 _RUN: Final = "check"
-_JOB: Final = f"rq:job:{keys.job_id(_RUN, 0)}"
+_JOB: Final = rq_keys.job_key(keys.job_id(_RUN, 0))
 _Commands = tuple[tuple[Any, ...], ...]
 
 
@@ -27,8 +27,8 @@ class Role(Enum):
 
 _NEEDS: Final[dict[Role, _Commands]] = {
     Role.PRODUCER: (
-        ("HSET", _JOB, "status", "queued"),
-        ("RPUSH", f"rq:queue:{keys.QUEUE}", _JOB),
+        ("HSET", _JOB, rq_keys.STATUS, rq_keys.QUEUED),
+        ("RPUSH", rq_keys.WAITING, _JOB),
         ("XREAD", "STREAMS", keys.events_key(_RUN), "0-0"),
         ("UNLINK", keys.payload_prefix(_RUN, 0)),
         ("SET", keys.status_key(_RUN), ""),
@@ -36,28 +36,28 @@ _NEEDS: Final[dict[Role, _Commands]] = {
         ("SCAN", "0"),
     ),
     Role.WORKER: (
-        ("HSET", "rq:worker:check", "pid", "0"),
-        ("LPOP", f"rq:queue:{keys.QUEUE}"),
+        ("HSET", rq_keys.worker_key(_RUN), rq_keys.PID, "0"),
+        ("LPOP", rq_keys.WAITING),
         ("SET", keys.payload_prefix(_RUN, 0), ""),
         ("XADD", keys.events_key(_RUN), "*", "chunk", "0"),
         ("CLIENT", "SETNAME", "check"),
-        ("PUBLISH", "rq:pubsub:check", ""),
+        ("PUBLISH", rq_keys.commands_channel(_RUN), ""),
     ),
     Role.DASHBOARD: (
         ("GETRANGE", keys.status_key(_RUN), "0", "0"),
         ("ZREVRANGE", keys.RUNS, "0", "0"),
-        ("LLEN", f"rq:queue:{keys.QUEUE}"),
+        ("LLEN", rq_keys.WAITING),
         ("RPUSH", keys.control_key(_RUN), ""),
     ),
 }
-"""Of each kind of command and key that a role uses, one."""
+"""One command of each kind, and one key of each kind, that a role uses."""
 
 
 def demand_rights(connection: Redis, role: Role) -> None:
-    """Make sure that the connection's user may do what a role takes.
+    """Make sure that the connection's user has the rights of a role.
 
-    The commands are queued in a transaction that is dropped: Redis looks at a user's rights when a
-    command is queued, and carries out none.
+    The commands are queued in a transaction that is discarded: Redis checks a user's rights when a
+    command is queued, and runs none of them.
 
     Raises:
         NoPermissionError: It may not; the text names the command or key.

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import orjson
 
-from bpefleet.shared.corpus.boundaries import boundaries
 from bpefleet.shared.errors import OutputError, UnknownTokenError, UsageError
 from bpefleet.shared.pretokens.engines import why_not_huggingface, why_not_tiktoken
 from bpefleet.shared.pretokens.patterns import Pattern, resolve
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
 
     import tiktoken
     import tokenizers
+
+    from bpefleet.kernel import Cutter
 
 MANIFEST: Final = "manifest.json"
 VOCAB: Final = "vocab.json"
@@ -146,17 +147,16 @@ class Tokenizer:
         """The ids of the texts joined, lazily.
 
         The same as `encode("".join(texts))`. Memory is that of one stretch of text between two
-        safe cuts (see `boundaries`): some 64 KiB for the named rules on text with spaces, a
-        whole document for a user's regex.
+        cuts (see `bpefleet.kernel.Cutter`): some 64 KiB for the named rules on text with spaces,
+        newlines or punctuation, a whole document for a user's regex.
         """
-        cutter = boundaries(self.pattern, tuple(self.special_tokens))
         held, enough = "", _BUFFER
         for text in texts:
             held += text
             if len(held) < enough:
                 continue
             data = held.encode(errors="surrogatepass")
-            cut = cutter.last(data, 1, max(1, len(data) - cutter.reach))
+            cut = self._cutter.last(data, 1, max(1, len(data) - self._cutter.reach)) or 0
             yield from self.encode(data[:cut].decode(errors="surrogatepass"))
             held = data[cut:].decode(errors="surrogatepass")
             # Where nothing can be cut, look again only once the text has doubled.
@@ -227,6 +227,12 @@ class Tokenizer:
     @cached_property
     def _ordinary(self) -> OrdinaryEncoder:
         return OrdinaryEncoder(self.ranks, self.pattern)
+
+    @cached_property
+    def _cutter(self) -> Cutter:
+        from bpefleet.kernel import Cutter  # noqa: PLC0415  only streams are cut
+
+        return Cutter(self.pattern.name, list(self.special_tokens))
 
     @cached_property
     def _special(self) -> re.Pattern[str] | None:

@@ -1,4 +1,4 @@
-"""Where sources may lie: a worker reads below its corpus roots only, whatever a job says."""
+"""Corpus roots: a worker reads only below them, whatever a job says."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _MANY: Final = 64
 _LONGEST: Final = 1024
-"""Bytes of the buffer that macOS wants for a path."""
+"""Bytes of the buffer that macOS needs for a path."""
 
 
 class ForbiddenPathError(BpefleetError):
@@ -22,7 +22,7 @@ class ForbiddenPathError(BpefleetError):
 
 
 def roots_of(paths: Iterable[str]) -> list[str]:
-    """Directories that hold all of `paths`, links followed: few, and as deep as that allows."""
+    """Few directories, as deep as possible, that hold all of `paths` once links are followed."""
     folders = sorted({os.path.realpath(parent) for parent in {Path(path).parent for path in paths}})
     roots: list[str] = []
     for folder in folders:
@@ -32,9 +32,9 @@ def roots_of(paths: Iterable[str]) -> list[str]:
 
 
 def demand_allowed(path: str, roots: Sequence[str]) -> None:
-    """Make sure that a path leads to a place below one of `roots`; none allows any.
+    """Make sure that a path leads to a place below one of `roots`; if empty, to any place.
 
-    Links are followed first, so `..` and symbolic links lead nowhere else.
+    Links are followed first, so that `..` and symbolic links cannot lead elsewhere.
 
     Raises:
         ForbiddenPathError: It does not, or is no absolute path.
@@ -56,19 +56,18 @@ def demand_allowed(path: str, roots: Sequence[str]) -> None:
 
 
 def demand_opened(descriptor: int, path: str, roots: Sequence[str]) -> None:
-    """Make sure that a file that was opened lies below one of `roots`; none allows any.
+    """Make sure that an open file lies below one of `roots`; if empty, anywhere.
 
-    A link may have been put in the file's place, or in that of a folder above it, after
-    `demand_allowed`.
+    Since `demand_allowed`, the file or a folder above it may have been replaced by a link.
 
     Args:
         descriptor: The open file.
-        path: What was opened.
-        roots: Where it may lie.
+        path: The path that was opened.
+        roots: The directories that it may lie below.
 
     Raises:
         ForbiddenPathError: It does not.
-        OSError: The system does not tell where an open file lies.
+        OSError: The system does not say where an open file lies.
     """
     if roots and not _is_below_any(_place_of(descriptor), roots):
         raise ForbiddenPathError(

@@ -1,9 +1,10 @@
 """The fleet's shared key, and what is signed with it.
 
-A queue that several machines reach is as trustworthy as the least careful of those who can write
-to it. With a key, jobs, results and requests carry an HMAC-SHA256 (RFC 2104) over everything that
-decides what is run and what is folded; it is checked before anything is parsed. What a message is
-(`context`) and whose (run, chunk) is signed with it, so that none can stand for another.
+A queue that several machines reach is as trustworthy as the least careful of those who can write to
+it. With a key, jobs, results and requests carry an HMAC-SHA256 (RFC 2104) over everything that
+decides what is run and what is folded; it is checked before anything is parsed. The kind of a
+message (`context`) and its run and chunk are signed with it, so that none can be passed off as
+another.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Signer:
 
     @property
     def key_id(self) -> str:
-        """Eight hex digits that tell keys apart and tell nothing of them; empty without a key."""
+        """Eight hex digits that identify the key without revealing it; empty without a key."""
         return self.sign(_KEY_ID)[:8].decode()
 
     def accepts(self, signature: bytes, context: str, *parts: bytes) -> bool:
@@ -61,10 +62,10 @@ class Signer:
         return not self.key or hmac.compare_digest(signature, self.sign(context, *parts))
 
     def fingerprint(self, data: bytes) -> str:
-        """What a signed message names data by that goes beside it: its SHA-256, hex.
+        """The SHA-256, hex, by which a signed message names data that is sent beside it.
 
-        Empty without a key: against damage a payload has its own checksum, and against forgery an
-        unsigned hash is none.
+        Empty without a key: a payload has its own checksum against damage, and an unsigned hash is
+        no protection against forgery.
         """
         return hashlib.sha256(data).hexdigest() if self.key else ""
 

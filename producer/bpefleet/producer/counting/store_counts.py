@@ -1,4 +1,4 @@
-"""Settles counts: checks a chunk's payload and puts it into the ledger."""
+"""Stores counts: checks a chunk's payload and puts it into the ledger."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from bpefleet.shared.wire.messages import Counted
 
 
-class SettleCounts:
-    """Puts counts into a run's ledger; see `kinds.Settles`."""
+class StoreCounts:
+    """Puts counts into a run's ledger; see `kinds.Stores`."""
 
     def __init__(self, session: Session, signer: Signer) -> None:
-        """Prepare to settle; `signer` says what a payload's fingerprint must be."""
+        """Prepare to store; `signer` says what a payload's fingerprint must be."""
         self._plan = session.directory.plan
         self._ledger = session.ledger
         self._signer = signer
 
     @property
-    def settled(self) -> set[int]:
+    def stored(self) -> set[int]:
         """The chunks in the ledger."""
         return self._ledger.chunks
 

@@ -1,4 +1,4 @@
-"""What a pool tells people: what it serves, when it is busy, what it did."""
+"""Logs what a pool of workers does: what it serves, when it is busy, what it has done."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from bpefleet.worker.tally import Noted
 if TYPE_CHECKING:
     from bpefleet.worker.tally import Tally
 
-log = logging.getLogger("bpefleet.worker")
+logger = logging.getLogger(__name__)
 
 LOOK_SECONDS: Final = 0.5
 _IDLE_AFTER: Final = 5.0
-"""Seconds without work that are no mere pause between two chunks."""
+"""Seconds without work after which the pool counts as idle: longer than between two chunks."""
 
 
-class Told:
-    """Tells of a pool, seldom: a line as it starts to work and as it ends, and few between."""
+class ActivityLog:
+    """A line when work begins and when it ends, and a few between."""
 
     def __init__(self, tally: Tally, served: str) -> None:
-        """Prepare to tell of the workers at `tally`, which serve what `served` says."""
+        """Prepare to log what is in `tally`; `served` says what the workers serve."""
         self.tally = tally
         self._served = served
         self._began = time.monotonic()
@@ -35,10 +35,10 @@ class Told:
 
     def begin(self) -> None:
         """The workers are about to serve."""
-        log.log(NOTICE, "serving: %s", self._served)
+        logger.log(NOTICE, "serving: %s", self._served, extra={"workers": self.tally.workers})
 
     def look(self) -> None:
-        """Tell of what changed, or goes on for long, since the last look."""
+        """Log what changed since the last look, and now and then what goes on for long."""
         now, noted = time.monotonic(), self.tally.noted()
         if noted.busy:
             self._busy_at = now
@@ -48,20 +48,33 @@ class Told:
             if noted.busy or done:
                 self._busy_since = self._busy_at = now
                 self._next = now + pause(0.0)
-                log.log(NOTICE, "busy%s", _runs(noted))
+                self._log(noted, "busy%s", _runs(noted))
         elif now - self._busy_at > _IDLE_AFTER:
-            log.log(NOTICE, "idle, after %s", self._did(noted, self._busy_at))
+            self._log(noted, "idle, after %s", self._did(noted, self._busy_at))
             self._busy_since, self._before = None, noted
         elif now >= self._next:
             self._next = now + pause(now - self._busy_since)
             busy = f"{noted.busy} of {several(self.tally.workers, 'worker')} busy"
-            log.log(NOTICE, "%s%s: %s", busy, _runs(noted), self._did(noted, now))
+            self._log(noted, "%s%s: %s", busy, _runs(noted), self._did(noted, now))
 
     def end(self) -> None:
         """The workers have ended."""
         noted = self.tally.noted()
         seconds = time.monotonic() - self._began
-        log.log(NOTICE, "ended after %s: %s", clock(seconds), _work(noted, Noted()))
+        self._log(noted, "ended after %s: %s", clock(seconds), _work(noted, Noted()))
+
+    def _log(self, noted: Noted, text: str, *words: str) -> None:
+        """Log a line, with what was done since the workers began to serve as its fields."""
+        about = {
+            "workers": self.tally.workers,
+            "busy": noted.busy,
+            "runs": sorted(noted.runs),
+            "chunks": noted.chunks,
+            "bytes": noted.bytes,
+            "failed": noted.failed,
+            "seconds": round(time.monotonic() - self._began, 3),
+        }
+        logger.log(NOTICE, text, *words, extra=about)
 
     def _did(self, noted: Noted, until: float) -> str:
         seconds = until - (self._busy_since or until)

@@ -5,13 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.producer.reports.document import Chart, Heading, Paragraph, Table
-from bpefleet.producer.reports.rates import LEAST_SHARE, PAUSE, over_time, scaling, stretches
+from bpefleet.producer.reports.sections.rates import (
+    LEAST_SHARE,
+    PAUSE,
+    over_time,
+    scaling,
+    stretches,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from bpefleet.producer.reports.document import Part
-    from bpefleet.producer.reports.rates import Level
+    from bpefleet.producer.reports.sections.rates import Level
     from bpefleet.producer.store.history import Attempt
 
 _MOST_LEVELS: Final = 64
@@ -34,12 +40,11 @@ def throughput(ends: Iterable[Attempt]) -> Iterator[Part]:
     seconds = tuple(f"{second:,.{digits}f}" for second, _ in points)
     yield Chart(
         "Megabytes counted per second, over the time of counting",
-        seconds,
-        tuple(rate / 1e6 for _, rate in points),
-        "MB/s by seconds of counting",
-        line=True,
-        positions=tuple(until - points[0][0] / 2 for until, _ in points),
-        end=points[-1][0],
+        "steps",
+        values=tuple(rate / 1e6 for _, rate in (*points, points[-1])),
+        unit="MB/s",
+        x="seconds of counting",
+        positions=(0.0, *(until for until, _ in points)),
     )
     yield Table(
         f"Throughput over time; pauses of {PAUSE:.0f} s and more are left out",
@@ -61,9 +66,11 @@ def _scaling(levels: Sequence[Level]) -> Iterator[Part]:
     shown, first = levels[-_MOST_LEVELS:], levels[0]
     yield Chart(
         "Megabytes counted per second, by the number of workers at once",
-        tuple(str(level.workers) for level in shown),
-        tuple(level.rate / 1e6 for level in shown),
-        "MB/s by workers at once",
+        "bars",
+        values=tuple(level.rate / 1e6 for level in shown),
+        unit="MB/s",
+        x="workers at once",
+        labels=tuple(str(level.workers) for level in shown),
     )
     yield Table(
         "Scaling; 100 % is the rate of the fewest workers, times how many more there are",

@@ -1,0 +1,105 @@
+"""Shows how far counting is: beside the run, and in its snapshots."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from bpefleet.producer.observing.pace import Pace
+from bpefleet.producer.progress.step import step_of
+from bpefleet.shared.wire.status import Failure, Running
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bpefleet.producer.observing.status_file import StatusFile
+    from bpefleet.producer.planning.plan import Plan
+    from bpefleet.producer.progress.progress import Progress
+    from bpefleet.producer.queueing.chunk_states import ChunkStates
+    from bpefleet.producer.queueing.sweep import Sweep
+    from bpefleet.producer.store.ledger import Ledger
+    from bpefleet.shared.wire.status import Snapshot
+
+_RATE_OVER: Final = 30.0
+"""Seconds over which the rate of counting is taken."""
+_FAILURES_SHOWN: Final = 1000
+
+
+class CountingView:
+    """Shows counting. Writes files: not for use on an event loop."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        ledger: Ledger,
+        tried: Mapping[int, int],
+        status: StatusFile,
+        progress: Progress,
+    ) -> None:
+        """Prepare to show.
+
+        Args:
+            plan: The run.
+            ledger: What is counted.
+            tried: How often each chunk was tried, in all sessions.
+            status: Where snapshots are shown.
+            progress: Where people see how far it is.
+        """
+        self._plan = plan
+        self._ledger = ledger
+        self._tried = tried
+        self._status = status
+        self._progress = progress
+        self._pace = Pace(_RATE_OVER)
+
+    def show_counted(self) -> None:
+        """Show how much is in the ledger, beside the run alone."""
+        counted = self._ledger.totals.bytes_read
+        self._pace.see(counted)
+        newer = replace(self._status.now, counted=len(self._ledger.chunks), bytes_counted=counted)
+        self._progress.show(step_of(newer))
+
+    def show(self, states: ChunkStates, sweep: Sweep | None = None) -> Snapshot:
+        """Show a new snapshot; without a sweep, this process is the only worker."""
+        ledger = self._ledger
+        counted = ledger.totals.bytes_read
+        self._pace.see(counted)
+        running = states.running()
+        describe = self._plan.describe
+        snapshot = self._status.show(
+            replace(
+                self._status.now,
+                counted=len(states.folded),
+                running=tuple(Running(c, describe(c), w) for c, w in running),
+                queued=len(states.in_flight) - len(running),
+                waiting=states.waiting,
+                failed=tuple(self._failures(states)),
+                bytes_counted=counted,
+                pretokens=ledger.totals.pretokens,
+                unique=ledger.unique,
+                retries=states.retries.made,
+                workers=sweep.workers if sweep else 1,
+                # A run that waits for a person's retry is at nothing.
+                rate=self._pace.rate() if states.unfinished else 0.0,
+                eta=self._pace.left(self._status.now.bytes) if states.unfinished else None,
+                holding=states.held,
+                redis_memory=sweep.redis_memory if sweep else 0,
+                unfolded=sweep.unfolded if sweep else 0,
+            )
+        )
+        self._progress.show(step_of(snapshot))
+        return snapshot
+
+    def _failures(self, states: ChunkStates) -> list[Failure]:
+        # The history learns of an attempt a moment later than the chunk's state.
+        return [
+            Failure(
+                chunk,
+                self._plan.describe(chunk),
+                max(self._tried[chunk], states.retries.failed(chunk)),
+                failed.worker,
+                failed.kind,
+                failed.error,
+            )
+            for chunk, failed in sorted(states.failed.items())[:_FAILURES_SHOWN]
+        ]
