@@ -12,7 +12,9 @@ CORE := kernel/core/Cargo.toml
 FUZZ_TARGETS := scan payload merge
 FUZZ_SECONDS ?= 180
 SOAK_MINUTES ?= 5
-BESIDE := -n auto --maxprocesses 8
+# More than there are cores, as tests wait much.
+PROCESSES = $(shell $(PYTHON) -c 'import os; print(min(8, (os.cpu_count() or 1) * 3 // 2 + 1))')
+BESIDE = -n $(PROCESSES)
 MARKED := grep -rl --include='test_*.py' -w tests -e
 AARCH64 := aarch64-unknown-linux-gnu
 KERNEL := $(shell find kernel -name target -prune -o \( -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name Cargo.lock \) -print)
@@ -45,8 +47,8 @@ test: install ## Run all tests: Rust and Python
 test-rust: ## Run the Rust tests
 	cargo test --quiet --manifest-path $(CORE)
 
-# Files of Python tests go side by side. Then, with nothing beside them, the tests that hold times
-# against a limit or fill the machine: of the files that have any, as all take long to import.
+# Files of Python tests go side by side. Then, with nothing beside them, the tests that fill the
+# machine: of the files that have any, as all take long to import.
 test-python: install ## Run the Python tests
 	failed=0; \
 	$(BIN)/pytest $(BESIDE) -m 'not slow and not serial' || failed=1; \
