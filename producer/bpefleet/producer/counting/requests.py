@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import json
 
 from bpefleet.producer.files.atomic import read_whole, write_atomically
+from bpefleet.shared.process.logs import NOTICE
 from bpefleet.shared.process.repeated_warnings import RepeatedWarnings
 from bpefleet.shared.process.text import printable
 from bpefleet.shared.wire.keys import control_key
@@ -60,10 +61,10 @@ class Requests:
         for request in [*await self._from_redis(), *await self._from_directory()]:
             if request.action == CANCEL:
                 stop.request()
-                logger.warning("%s asks to stop", printable(request.by))
+                logger.log(NOTICE, "%s asks to stop", printable(request.by))
             elif retried := states.retry(request.chunks):
                 named = ", ".join(map(str, retried[:10])) + (" …" if len(retried) > 10 else "")  # noqa: PLR2004
-                logger.warning("%s asks to count again: %s", printable(request.by), named)
+                logger.log(NOTICE, "%s asks to count again: %s", printable(request.by), named)
 
     def sum_up(self) -> None:
         """Say how many requests were left aside, if that was not said of each."""

@@ -79,7 +79,7 @@ class CountingView:
                 pretokens=ledger.totals.pretokens,
                 unique=ledger.unique,
                 retries=states.retries.made,
-                workers=sweep.workers if sweep else 1,
+                workers=len(sweep.workers) if sweep else 1,
                 # A run that waits for a person's retry is at nothing.
                 rate=self._pace.rate() if states.unfinished else 0.0,
                 eta=self._pace.left(self._status.now.bytes) if states.unfinished else None,

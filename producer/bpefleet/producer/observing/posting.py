@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -22,6 +23,8 @@ from bpefleet.shared.wire.status import Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+logger = logging.getLogger(__name__)
 
 _WITHIN: Final = 2.0
 """Seconds that a snapshot may take that nobody depends on."""
@@ -80,22 +83,23 @@ def read(url: str, run: str, key: str, kind: type[_Shown]) -> _Shown | None:
         ) from error
 
 
-def post_report(url: str, now: Snapshot, html: bytes, warn: Callable[[str], None]) -> None:
+def post_report(url: str, now: Snapshot, html: bytes) -> None:
     """Show the report of a finished run on its page, as long as its status.
 
     Args:
         url: The Redis.
         now: The run, whose status is shown with it.
-        html: The report. One that is too large is left out.
-        warn: Told if it is.
+        html: The report. One that is too large is left out, with a warning.
 
     Raises:
         QueueError: Redis cannot be reached or used.
     """
     if len(html) > LARGEST_REPORT:
-        warn(
-            f"the report is not shown on the dashboard: it has {len(html):,} bytes, and there is "
-            f"room for {LARGEST_REPORT:,}"
+        logger.warning(
+            "the report is not shown on the dashboard: it has %s bytes, and there is room for %s",
+            f"{len(html):,}",
+            f"{LARGEST_REPORT:,}",
+            extra={"run": now.run, "bytes": len(html)},
         )
         return
     from bpefleet.shared.redis.connect import connect  # noqa: PLC0415  slow to import

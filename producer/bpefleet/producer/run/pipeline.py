@@ -19,10 +19,11 @@ from bpefleet.producer.counting.in_process import count_here
 from bpefleet.producer.counting.session import Session, session
 from bpefleet.producer.files.lock import locked
 from bpefleet.producer.fleet.fleet import Fleet
+from bpefleet.producer.planning.chunk_size import demand_few, even_chunk_size
 from bpefleet.producer.planning.options import least_chunk_size
 from bpefleet.producer.planning.plan import Plan
 from bpefleet.producer.planning.sources import find_files
-from bpefleet.producer.planning.split import demand_few, even_chunk_size, split
+from bpefleet.producer.planning.split import split
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.progress.step import Step
 from bpefleet.producer.run.halt import Halt
@@ -235,6 +236,9 @@ def _complete(
     except (OutputError, QueueError) as error:
         error.hint = "; ".join(filter(None, (error.hint, kept(directory))))
         raise
+    names = several(len(manifest["files"]), "file")
+    about = {"run": directory.plan.run, "seconds": round(begun.seconds, 3)}
+    logger.info("the tokenizer is written to %s: %s", directory.path, names, extra=about)
     report(manifest)
     return RunResult(directory.path, manifest)
 
@@ -251,7 +255,7 @@ def _report(
     try:
         from bpefleet.producer.reports.write import write_report  # noqa: PLC0415  slow to import
 
-        written = write_report(result.directory, redis=redis, warn=progress.warn)
+        written = write_report(result.directory, redis=redis)
     except KeyboardInterrupt:
         again = f"write it with: bpefleet report {result.directory}"
         raise InterruptedRunError("the run is done, and its report is not", hint=again) from None
