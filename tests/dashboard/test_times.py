@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from bpefleet.producer import train
-from bpefleet.producer.cli.status import find, lines
+from bpefleet.producer.cli.status import Finder, lines
 from bpefleet.producer.files.lock import locked
 from bpefleet.producer.observing.merging_view import MergingView
 from bpefleet.producer.observing.snapshot import at_rest
@@ -73,14 +73,14 @@ def test_a_run_that_no_process_is_at_is_stopped_though_nothing_is_counted(
     out = train(text, vocab_size=265, out=tmp_path / "run", workers=0).directory
     for path in (out / "manifest.json", *(out / "counts").iterdir()):
         path.unlink()
-    assert find(str(out), None).stage == STOPPED
+    assert Finder(str(out), None).find().stage == STOPPED
     os.utime(out / "plan.json", (1e9, 1e9))
     with locked(out):
-        begun = find(str(out), None)  # a session that has shown nothing yet
+        begun = Finder(str(out), None).find()  # a session that has shown nothing yet
         assert (begun.stage, begun.ended) == (PLANNED, None)
         assert begun.producer == f"process {os.getpid()} on {os.uname().nodename}"
         StatusFile(RunDirectory.open(out)).close()
-    now = find(str(out), None)
+    now = Finder(str(out), None).find()
     assert (now.stage, now.producer, now.planned, now.resumed) == (STOPPED, "", 1e9, True)
     shown = "\n".join(lines(now))
     assert "started  2001-09-09 01:46:40 UTC, stopped 20" in shown

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import orjson
 
@@ -259,7 +259,7 @@ class _Options(Message, frozen=True, forbid_unknown_fields=False):
     """Of a run's options those that encoding depends on."""
 
     pattern: str
-    special_tokens: tuple[str, ...]
+    special_tokens: tuple[Any, ...]  # `read_vocab` says which of them is none
 
 
 class _Manifest(Message, frozen=True, forbid_unknown_fields=False):
