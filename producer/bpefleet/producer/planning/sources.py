@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import logging
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +12,7 @@ from bpefleet.kernel.opening import opened
 from bpefleet.producer.planning.formats import BINARY, format_of, remedy, said_of
 from bpefleet.producer.planning.walk import Walk
 from bpefleet.shared.errors import NotTextError, SourceError
-from bpefleet.shared.wire.messages import Message
+from bpefleet.shared.wire.messages import Int, Message, Natural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -23,8 +22,7 @@ logger = logging.getLogger(__name__)
 _NAMED: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFile(Message):
+class SourceFile(Message, frozen=True):
     """One file of the corpus as it was when the run was planned.
 
     Attributes:
@@ -34,8 +32,8 @@ class SourceFile(Message):
     """
 
     path: str
-    size: int
-    mtime_ns: int
+    size: Natural
+    mtime_ns: Int
 
 
 def _go_on() -> None:
