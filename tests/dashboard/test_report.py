@@ -282,7 +282,7 @@ def test_how_merging_went_stays_on_the_page(redis_url: str, connection: Redis) -
     """The report's writer does not know; the run told. What is no status is passed over."""
     merging = Merging(1234.5, None)
     for shown, expected in (
-        (orjson.dumps(sample_snapshot(merging=merging)), merging),
+        (sample_snapshot(merging=merging).to_bytes(), merging),
         (None, None),
         (b"{}", None),
         (b"\xff", None),

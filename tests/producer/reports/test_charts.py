@@ -8,7 +8,7 @@ import pytest
 
 from bpefleet.producer.reports.document import Chart, Report
 from bpefleet.producer.reports.render import page
-from tests.dashboard.browser import MARKS, TEXTS
+from tests.dashboard.browser import MARKS, TEXTS, overlapping
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,6 +83,7 @@ def test_axes_have_round_numbers_none_cut_off(
         else:
             pytest.fail(f"{drawn}")
         assert all(text["inside"] for text in report.texts)
+        assert overlapping(report.texts) == []
 
 
 @pytest.mark.parametrize("values", [(), (0.0, 0.0), (1e-9,), (7.0, 5e9), (3.0,) * 100])

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
+from msgspec import json
 
 from bpefleet.producer.files.atomic import read_whole, write_atomically
 from bpefleet.shared.process.logs import NOTICE
@@ -41,7 +41,7 @@ def ask_retry(directory: Path, chunks: Sequence[int]) -> None:
     Raises:
         OutputError: It cannot be written.
     """
-    write_atomically(directory / RETRY_FILE, orjson.dumps(list(chunks)))
+    write_atomically(directory / RETRY_FILE, json.encode(list(chunks)))
 
 
 class Requests:
@@ -104,7 +104,4 @@ class Requests:
             self._file.replace(self._file.with_name(f"odd-{RETRY_FILE}"))  # ask of it once only
             raise
         self._file.unlink()
-        chunks = orjson.loads(data)
-        if not isinstance(chunks, list) or any(type(chunk) is not int for chunk in chunks):
-            raise ValueError("no list of chunks")
-        return tuple(chunks)
+        return json.decode(data, type=tuple[int, ...])

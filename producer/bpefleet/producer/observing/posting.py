@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-import orjson
+from msgspec.structs import replace
 from redis.exceptions import RedisError
 
 from bpefleet.shared.errors import QueueError
@@ -41,7 +40,7 @@ def mirror(url: str) -> Callable[[Snapshot], None]:
 
     def show(now: Snapshot) -> None:
         with suppress(RedisError), connection.pipeline(transaction=False) as pipeline:
-            post(pipeline, now.run, now, orjson.dumps(now), None)
+            post(pipeline, now.run, now, now.to_bytes(), None)
             pipeline.execute()
 
     return show
@@ -77,8 +76,8 @@ def read(url: str, run: str, key: str, kind: type[_Shown]) -> _Shown | None:
     try:
         with connect(url, patient=False) as connection:
             data: Any = connection.get(key)
-        return None if data is None else kind.from_json(orjson.loads(data))
-    except (RedisError, orjson.JSONDecodeError, MessageError) as error:
+        return None if data is None else kind.from_bytes(data)
+    except (RedisError, MessageError) as error:
         raise QueueError(
             f"what that Redis holds of run {run} is no {key.split(':')[1]}: {str(error)[:200]}"
         ) from error
@@ -110,10 +109,10 @@ def post_report(url: str, now: Snapshot, html: bytes) -> None:
         with connect(url, patient=False) as connection, connection.pipeline() as pipeline:
             shown: Any = connection.get(status_key(now.run))
             # The run's directory does not tell how merging went.
-            with suppress(orjson.JSONDecodeError, MessageError):
-                now = replace(now, merging=Snapshot.from_json(orjson.loads(shown or b"")).merging)
+            with suppress(MessageError):
+                now = replace(now, merging=Snapshot.from_bytes(shown or b"").merging)
             pipeline.set(report_key(now.run), html, ex=STATUS_TTL)
-            post(pipeline, now.run, now, orjson.dumps(now), None)
+            post(pipeline, now.run, now, now.to_bytes(), None)
             pipeline.execute()
     except RedisError as error:
         raise QueueError(

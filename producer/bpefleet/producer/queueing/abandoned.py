@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import replace
 from redis.exceptions import LockError
 from rq import worker_registration
 from rq.exceptions import NoSuchJobError

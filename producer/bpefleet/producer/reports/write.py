@@ -18,7 +18,7 @@ from bpefleet.producer.planning.sources import find_files
 from bpefleet.producer.reports.comparison import encoder_of, find_encoder
 from bpefleet.producer.reports.content import Facts, content
 from bpefleet.producer.reports.measure import curve, measure
-from bpefleet.producer.reports.profile import profile, read_manifest
+from bpefleet.producer.reports.profile import profile
 from bpefleet.producer.reports.render import markdown, page
 from bpefleet.producer.reports.sample import sample
 from bpefleet.producer.store.directory import RunDirectory
@@ -68,7 +68,7 @@ def write_report(
         UsageError: tiktoken does not take the run's pattern.
     """
     directory = RunDirectory.open(path)
-    manifest = read_manifest(directory)
+    manifest = directory.finished
     tokenizer = Tokenizer.load(path)
     files = find_files(held_out) if held_out else directory.plan.files
     sources = sample(files, tokenizer.special_tokens, sample_bytes or SAMPLE)

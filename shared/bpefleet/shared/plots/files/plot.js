@@ -1,6 +1,5 @@
 // Draws a plot with uPlot, for the page of a run and for its report. The report holds this file as it
-// is, with nothing to import from: so it imports nothing.
-/* global uPlot */
+// is, with nothing to import from: so it imports nothing. The library's script makes `uPlot` global.
 
 const HEIGHT = 190, BESIDE = 28; // pixels: of a plot, and at its right for half of the last text
 const FONT = "12px system-ui, sans-serif";
@@ -57,6 +56,7 @@ function options(node, chart) {
       axis(x, {
         size: 26,
         gap: 4,
+        space: named ? 50 : 72, // pixels that a text and some room beside it take
         grid: { show: false },
         ...(x.scale === "log" && { splits: () => spread(data[0]) }),
         incrs: x.scale === "time" ? TIMES : steps(named),
@@ -100,7 +100,7 @@ function shapes() {
   };
 }
 // Values between two gaps, which no line joins: shown as dots where the other points are not.
-function alone(values) {
+export function alone(values) {
   return values.flatMap((value, i) => value !== null && values[i - 1] == null && values[i + 1] == null ? [i] : []);
 }
 // As wide as the widest of its texts, or they would be cut off.
@@ -113,6 +113,6 @@ function latest(values) {
   return values.findLast((value) => value !== null) ?? 0;
 }
 // Of positions that double, those whose texts have room beside each other.
-function spread(positions) {
+export function spread(positions) {
   return positions.filter((position, i) => i === positions.length - 1 || positions.at(-1) / position > 1.4);
 }
