@@ -236,7 +236,7 @@ def _complete(
     except (OutputError, QueueError) as error:
         error.hint = "; ".join(filter(None, (error.hint, kept(directory))))
         raise
-    names = several(len(manifest["files"]), "file")
+    names = several(len(manifest.files), "file")
     about = {"run": directory.plan.run, "seconds": round(begun.seconds, 3)}
     logger.info("the tokenizer is written to %s: %s", directory.path, names, extra=about)
     report(manifest)
