@@ -86,7 +86,7 @@ class _Shown:
     """Shows the records of this process's runs, of which there may be several at once."""
 
     def __init__(self) -> None:
-        self.handler: Final = StderrHandler()
+        self._handler = StderrHandler()
         self._runs = 0
         self._still = threading.Lock()
         self._level = logging.NOTSET
@@ -100,19 +100,21 @@ class _Shown:
             self._level = logger.level
             self._added = not any(map(_is_on_stderr, _handlers(logger)))
             if self._added:
-                self.handler.setLevel(NOTICE)  # the program's own handlers may be told more
-                logger.addHandler(self.handler)
+                self._handler.setLevel(NOTICE)  # the program's own handlers may be told more
+                logger.addHandler(self._handler)
             if logger.level == logging.NOTSET and not logger.isEnabledFor(NOTICE):
                 logger.setLevel(NOTICE)
 
     def end(self, logger: logging.Logger) -> None:
-        self.handler.flush()
+        for handler in _handlers(logger):
+            if isinstance(handler, StderrHandler):
+                handler.flush()  # what comes from loops, before anything else is printed
         with self._still:
             self._runs -= 1
             if not self._runs:
                 logger.setLevel(self._level)
                 if self._added:
-                    logger.removeHandler(self.handler)
+                    logger.removeHandler(self._handler)
 
 
 _SHOWN: Final = _Shown()
@@ -125,9 +127,9 @@ def show_on_stderr(level: int, form: str) -> None:
         level: From which on, as in `logging`. Of other libraries warnings are shown.
         form: One of `logs.FORMATS`.
     """
-    timed = level < NOTICE
-    _SHOWN.handler.setFormatter(JsonFormatter() if form == JSON else TextFormatter(timed=timed))
-    install(_SHOWN.handler, level, logging.WARNING)
+    handler = StderrHandler()
+    handler.setFormatter(JsonFormatter() if form == JSON else TextFormatter(timed=level < NOTICE))
+    install(handler, level, logging.WARNING)
 
 
 @contextmanager
