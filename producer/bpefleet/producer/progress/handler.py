@@ -41,8 +41,8 @@ class TextFormatter(logging.Formatter):
 class StderrHandler(logging.Handler):
     """Writes records on stderr without tearing a bar that is shown there.
 
-    A record that comes from an event loop is written by a thread, so that whoever reads stderr
-    slowly holds up no loop.
+    A record from an event loop is written by a thread, so that a slow reader of stderr does not
+    block the loop.
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class StderrHandler(logging.Handler):
         self._thread: threading.Thread | None = None
 
     def handle(self, record: logging.LogRecord) -> bool:
-        """Take a record. Not as `logging` has it, where all wait for the one that writes."""
+        """Take a record. Handlers of `logging` hold a lock while one writes, so that all wait."""
         if not self.filter(record):
             return False
         self._waiting.append(self.format(record))
@@ -83,7 +83,7 @@ class StderrHandler(logging.Handler):
 
 
 class _Shown:
-    """Shows the records of this process's runs, of which there may be several at once."""
+    """Shows records on stderr while this process has any run; there may be several at once."""
 
     def __init__(self) -> None:
         self._handler = StderrHandler()
@@ -121,10 +121,10 @@ _SHOWN: Final = _Shown()
 
 
 def show_on_stderr(level: int, form: str) -> None:
-    """Have all records of this process shown on stderr: what a command does.
+    """Show the records of this process on stderr; for commands.
 
     Args:
-        level: From which on, as in `logging`. Of other libraries warnings are shown.
+        level: The lowest level that is shown, as in `logging`; of other libraries, warnings.
         form: One of `logs.FORMATS`.
     """
     handler = StderrHandler()
@@ -134,9 +134,9 @@ def show_on_stderr(level: int, form: str) -> None:
 
 @contextmanager
 def shown_on_stderr() -> Iterator[None]:
-    """Within the block, have our records shown on stderr, if they are not already.
+    """Within the block, show the records of bpefleet on stderr, if no handler does so already.
 
-    Records go to the handlers of the program as well, as those of any library do.
+    As for any library, records go to the program's own handlers as well.
     """
     logger = logging.getLogger(ROOT)
     _SHOWN.begin(logger)
