@@ -13,13 +13,15 @@ PAGE_TESTS := $(wildcard tests/dashboard/js/*.test.js)
 FUZZ_TARGETS := scan payload merge
 FUZZ_SECONDS ?= 180
 SOAK_MINUTES ?= 5
-BESIDE := -n auto --maxprocesses 8
+# More than there are cores, as tests wait much.
+PROCESSES = $(shell $(PYTHON) -c 'import os; print(min(8, (os.cpu_count() or 1) * 3 // 2 + 1))')
+BESIDE = -n $(PROCESSES)
 MARKED := grep -rl --include='test_*.py' -w tests -e
 AARCH64 := aarch64-unknown-linux-gnu
 KERNEL := $(shell find kernel -name target -prune -o \( -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name Cargo.lock \) -print)
 
 .DEFAULT_GOAL := help
-.PHONY: help install train test test-slow test-aarch64 fuzz lint format bench soak audit clean
+.PHONY: help install train test test-rust test-page test-python test-slow test-aarch64 fuzz lint format bench soak audit clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -38,13 +40,21 @@ train: install ## Train a tokenizer on the sources of Python's standard library,
 	$(BIN)/bpefleet train '$(STDLIB)/*.py' '$(STDLIB)/[!s]*/**/*.py' --vocab-size 8192 \
 		--chunk-size 4MiB --errors replace -o $(OUT)
 
+# Side by side, as many Python tests wait for something other than a processor.
+test: install ## Run all tests: Rust, JavaScript and Python
+	$(MAKE) --keep-going --jobs=2 test-rust test-page test-python
+
 # The core is tested optimised, with debug assertions and overflow checks.
-# Files of Python tests go side by side. Then, with nothing beside them, the tests that hold times
-# against a limit or fill the machine: of the files that have any, as all take long to import.
-test: install ## Run all tests: Rust, JavaScript, then Python
+test-rust: ## Run the Rust tests
 	cargo test --quiet --manifest-path $(CORE)
+
+test-page: ## Run the tests of the page's JavaScript
 	@if command -v node >/dev/null; then node --test $(PAGE_TESTS); \
 		else echo 'skipped, as node is not installed: $(PAGE_TESTS)'; fi
+
+# Files of Python tests go side by side. Then, with nothing beside them, the tests that fill the
+# machine: of the files that have any, as all take long to import.
+test-python: install ## Run the Python tests
 	failed=0; \
 	$(BIN)/pytest $(BESIDE) -m 'not slow and not serial' || failed=1; \
 	$(BIN)/pytest -m 'not slow and serial' $$($(MARKED) mark.serial) || failed=1; \
@@ -101,4 +111,4 @@ audit: install ## Ask what is known of the dependencies: licences, sources, advi
 	$(BIN)/python -m tests.security.audit
 
 clean: ## Remove what the targets made
-	rm -rf $(VENV) out dist kernel/target kernel/fuzz/target
+	rm -rf $(VENV) .venv-newest out dist kernel/target kernel/fuzz/target

@@ -29,6 +29,7 @@ if folder := in_memory():
 
 ROOT: Final = Path(__file__).parent
 SHORT: Final = {"exactness", "kernel", "producer", "shared"}
+WAITS: Final = "test_silence.py"
 
 # For properties: no deadline, which a busy machine misses; in CI the same examples each time.
 settings.register_profile(
@@ -41,8 +42,16 @@ settings.load_profile("bpefleet")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put last the folders whose files are short, so that no process ends long after the others."""
-    items.sort(key=lambda item: item.path.relative_to(ROOT).parts[0] in SHORT)
+    """Put first the file that waits for a minute, last the folders whose files are short.
+
+    So no process ends long after the others.
+    """
+    items.sort(
+        key=lambda item: (
+            item.path.name != WAITS,
+            item.path.relative_to(ROOT).parts[0] in SHORT,
+        )
+    )
 
 
 @pytest.fixture(scope="session", autouse=True)

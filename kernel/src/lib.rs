@@ -42,7 +42,7 @@ mod _kernel {
     #[pymodule_export]
     use crate::folded::FoldedCounts;
     #[pymodule_export]
-    use crate::merge::merge;
+    use crate::merge::{merge, Merged};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

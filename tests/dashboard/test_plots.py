@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from bpefleet.shared.wire.detail import Detail, Sample
 from tests.dashboard.browser import MARKS, TEXTS, opened, overlapping

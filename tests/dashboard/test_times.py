@@ -20,6 +20,7 @@ from bpefleet.producer.observing.status_file import StatusFile
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.producer.store.history import Attempt, Journal
+from bpefleet.producer.training.sample_tokens import Picked
 from bpefleet.shared.wire.messages import Failed
 from bpefleet.shared.wire.status import DONE, PLANNED, STOPPED, Merging, Snapshot
 from tests.command import bpefleet, start
@@ -118,7 +119,7 @@ def test_merging_tells_the_time_left(text: Path, tmp_path: Path) -> None:
         status.mirror = shown.append
         status.now = sample_snapshot(stage="merge", merges=1000, eta=None)
         view._pace.see(0, time.monotonic() - 4)
-        view.merged(200, {"latest": [], "longest": []})
+        view.merged(200, Picked((), ()))
         status.close()
     merging = shown[0]
     assert merging.merging is not None

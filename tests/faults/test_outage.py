@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from tests.faults.launcher import Command, Launcher
     from tests.faults.server import Server
 
-pytestmark = pytest.mark.serial
-
 SOON = 5.0
 """Seconds within which an outage is said."""
 

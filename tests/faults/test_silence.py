@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tests.faults.corpora import Task
     from tests.faults.launcher import Command
 
-pytestmark = [pytest.mark.serial, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.timeout(400)
 
 OUTAGE: Final = 60.0
 DEADLINE: Final = 120.0

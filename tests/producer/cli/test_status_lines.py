@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from bpefleet.producer.cli.status import lines
 from bpefleet.shared.wire.status import DONE, MERGE, Examples, Merging, Token

@@ -12,10 +12,10 @@ import secrets
 import signal
 import socket
 import time
-from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import replace
 from redis.exceptions import RedisError
 from rq import SpawnWorker, Worker, logutils, worker_registration
 from rq.job_lifecycle import record_job_failure

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from bpefleet.kernel.segments import count_segments
 from bpefleet.producer.observing.chunk_times import HERE

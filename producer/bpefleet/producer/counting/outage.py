@@ -1,4 +1,4 @@
-"""Tells of a Redis that is away, while everything else in the run waits for it."""
+"""Tells people that Redis does not answer, while everything else in the run waits for it."""
 
 from __future__ import annotations
 

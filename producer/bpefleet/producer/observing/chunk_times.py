@@ -25,8 +25,7 @@ STAGES: Final = ("queue", *WORK, "fold")
 _FIELDS: Final = {name: f"{name}_seconds" for name in STAGES} | {"queue": "queued_seconds"}
 
 
-@dataclass(frozen=True, slots=True)
-class StageTime(Message):
+class StageTime(Message, frozen=True):
     """A stage of the run: its wall seconds, and peak resident memory in bytes (0 if unknown)."""
 
     name: str
@@ -34,8 +33,7 @@ class StageTime(Message):
     peak_rss: int
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkTime(Message):
+class ChunkTime(Message, frozen=True):
     """The seconds of a counted chunk.
 
     Attributes:

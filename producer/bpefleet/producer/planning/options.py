@@ -12,7 +12,7 @@ from bpefleet.shared.errors import UsageError
 from bpefleet.shared.pretokens.patterns import resolve
 from bpefleet.shared.process.machine import cores
 from bpefleet.shared.tokenizer.bytelevel import mistakable
-from bpefleet.shared.wire.messages import Message
+from bpefleet.shared.wire.messages import Int, Message
 
 DEFAULT_EOS: Final = "<|endoftext|>"
 DEFAULT_SPECIAL_TOKENS: Final = (DEFAULT_EOS,)
@@ -33,8 +33,7 @@ BYTES: Final = 256
 """Tokens of one byte, which every vocabulary begins with."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options(Message):
+class Options(Message, frozen=True):
     """The options that decide the tokenizer; they are part of the plan.
 
     Attributes:
@@ -55,12 +54,12 @@ class Options(Message):
         unk_token: The one for what is unknown, which byte-level encoding never meets; likewise.
     """
 
-    vocab_size: int
+    vocab_size: Int
     pattern: str = "cl100k"
     special_tokens: tuple[str, ...] = DEFAULT_SPECIAL_TOKENS
     tie_break: str = "lexmax"
-    min_frequency: int = 0
-    max_token_length: int = 0
+    min_frequency: Int = 0
+    max_token_length: Int = 0
     errors: str = "strict"
     allow_fewer_merges: bool = False
     export: tuple[str, ...] = ()

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from msgspec.structs import replace
 from rq import Queue
 from rq.job import Job
 from rq.utils import import_attribute, utcformat

@@ -50,8 +50,11 @@ class Result(Protocol):
     def to_json(self) -> dict[str, Any]:
         """As `Message`."""
 
+    def to_bytes(self) -> bytes:
+        """As `Message`."""
+
     @classmethod
-    def from_json(cls, data: object) -> Self:
+    def from_bytes(cls, data: bytes) -> Self:
         """As `Message`."""
 
 
