@@ -12,8 +12,9 @@ test("values between two gaps are drawn as dots", () => {
   assert.deepEqual(alone([null, null]), []);
 });
 test("texts that would overlap are left out, the last never", () => {
-  assert.deepEqual(spread([512, 1024, 2048, 2100]), [512, 1024, 2100]);
-  assert.deepEqual(spread([512, 1024, 1900]), [512, 1024, 1900]);
-  assert.deepEqual(spread([257]), [257]);
-  assert.deepEqual(spread([]), []);
+  assert.deepEqual(spread([512, 1024, 2048, 2100], 300), [512, 1024, 2100]);
+  assert.deepEqual(spread([512, 1024, 2048, 4096], 150), [1024, 4096]);
+  assert.deepEqual(spread([512, 1024, 2048], 1000), [512, 1024, 2048]);
+  assert.deepEqual(spread([257], 300), [257]);
+  assert.deepEqual(spread([], 300), []);
 });

@@ -122,6 +122,16 @@ def test_sizes_that_double_are_evenly_spaced(browser: Browser, tmp_path: Path) -
         assert report.hover(0.33).startswith("tokens 1,024")
 
 
+@pytest.mark.parametrize("count", [1, 3, 12])
+def test_any_number_of_sizes_has_an_axis(browser: Browser, tmp_path: Path, count: int) -> None:
+    sizes = (*(512 * 2**i for i in range(count)), 400 * 2**count)
+    chart = Chart("c", "line", sizes, "u", "tokens", positions=sizes, log=True)
+    with browser.new_context(viewport={"width": 390, "height": 800}) as context:
+        report = Opened(context.new_page(), tmp_path / "r.html", chart)
+        assert f"{sizes[-1]:,}" in [text["text"] for text in report.texts]
+        assert overlapping(report.texts) == []
+
+
 def test_colours_follow_the_scheme(browser: Browser, tmp_path: Path) -> None:
     with browser.new_context(color_scheme="light") as context:
         report = Opened(context.new_page(), tmp_path / "r.html", bars(1.0))
