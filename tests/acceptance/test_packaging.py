@@ -16,7 +16,7 @@ from build.util import project_wheel_metadata
 import bpefleet
 import bpefleet.producer
 
-pytestmark = pytest.mark.timeout(900)  # the first that asks for wheels builds the kernel
+pytestmark = pytest.mark.timeout(1200)  # the first that asks for wheels builds the kernel
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("producer", "worker", "shared", "dashboard")
