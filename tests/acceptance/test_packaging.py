@@ -18,7 +18,7 @@ import bpefleet
 import bpefleet.producer
 from bpefleet.kernel import VERSION
 
-pytestmark = pytest.mark.timeout(900)  # the first that asks for wheels builds the kernel
+pytestmark = pytest.mark.timeout(1200)  # the first that asks for wheels builds the kernel
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("producer", "worker", "shared", "dashboard")

@@ -144,7 +144,7 @@ def test_page_and_command_line_tell_the_same_of_attempts_and_times(
     with workers(redis_url, 1), opened(browser, board) as page:
         first = start("train", texts, "-o", out, *SLOW[:4], "--vocab-size", 258, "--redis",
                       redis_url)  # fmt: skip
-        first.communicate(timeout=60)
+        first.communicate(timeout=120)
         assert "1 attempt," in bpefleet("failed", out).stdout
         run = status()["run"]
         page.open(f"/runs/{run}")
@@ -157,13 +157,13 @@ def test_page_and_command_line_tell_the_same_of_attempts_and_times(
         again = start("resume", out, "--redis", redis_url, "--hold")
         page.shows("#stage", "holding", 60)
         attempts = page.page.locator("#failures tbody td:nth-child(4)")
-        expect(attempts).to_have_text("2", timeout=60_000)
+        expect(attempts).to_have_text("2", timeout=120_000)
         assert status()["failed"][0]["attempts"] == 2
         page.shows("#times", re.compile(r"^Started .* · this session .* · elapsed \d+ s$"))
         mend(texts / TREACHEROUS)
         page.page.click("#retry-all")
         page.shows("#stage", "done", 60)
-        again.communicate(timeout=60)
+        again.communicate(timeout=120)
         page.shows("#times", re.compile(r"· ended .* · its last session took \d+"))
         now = status()
         assert now["ended"] - now["started"] < now["ended"] - now["planned"]

@@ -51,7 +51,7 @@ def test_names_of_files_and_runs(
         found = connection.scan_iter("rq:job:*")
         descriptions: list[Any] = [connection.hget(key, "description") for key in found]
         with serving(redis_url, tmp_path / "log", "-v") as workers:
-            stdout, stderr = run.process.communicate(timeout=60)
+            stdout, stderr = run.process.communicate(timeout=120)
             assert run.process.returncode == ExitCode.SOURCE, stderr
             workers.hear("not UTF-8")
         shown += [stdout, stderr, workers.said]
@@ -76,7 +76,7 @@ def test_names_of_files_and_runs(
         ("train", texts, "-o", f"{out}z", "--vocab-size", 300, "--key-file", f"/{_NAME}"),
         ("keygen", f"/no/{_NAME}"),
     ):
-        done = bpefleet(*command, timeout=60)
+        done = bpefleet(*command, timeout=120)
         assert "Traceback (most" not in done.stderr, done.stderr
         shown += [done.stdout, done.stderr]
     ok = bpefleet("resume", out, "--workers", 0, "--allow-missing", "99%")
@@ -109,7 +109,7 @@ def test_what_workers_report(
         run.process.terminate()
         connection.delete(f"rq:queue:{keys.QUEUE}")
         connection.delete(f"rq:job:{name}-1")
-        shown += run.process.communicate(timeout=60)
+        shown += run.process.communicate(timeout=120)
     for command in (("failed", out), ("failed", out, "--traceback", 0), ("status", out)):
         done = bpefleet(*command)
         assert done.returncode == 0, done.stderr
