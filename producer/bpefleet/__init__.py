@@ -19,11 +19,10 @@ if TYPE_CHECKING:
     from bpefleet.shared.errors import BpefleetError
     from bpefleet.shared.tokenizer import Tokenizer
 
+    __version__: str
+
 # Producer, worker, shared, dashboard and kernel are one package in as many folders.
 __path__ = extend_path(__path__, __name__)
-
-# A copy of the installed package's, which takes 8 ms to ask for. A test compares them.
-__version__: Final = "0.1.0"
 
 __all__ = [
     "BpefleetError",
@@ -46,6 +45,10 @@ _API: Final = "bpefleet.producer.api"
 
 def __getattr__(name: str) -> Any:
     # Loaded on first use: a worker, the trainer and `--help` would wait for the others in vain.
+    if name == "__version__":
+        from bpefleet.shared.version import VERSION  # noqa: PLC0415  likewise
+
+        return VERSION
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from bpefleet.shared.process.machine import demand_supported  # noqa: PLC0415  likewise

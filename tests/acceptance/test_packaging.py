@@ -70,7 +70,7 @@ def test_every_copy_of_the_version_is_the_same() -> None:
     assert metadata.version("bpefleet") == metadata.version("bpefleet-kernel") == version
     assert version == VERSION
     copies = {
-        "producer/bpefleet/__init__.py": r'^__version__: Final = "(.+)"$',
+        "shared/bpefleet/shared/version.py": r'^VERSION: Final = "(.+)"$',
         "kernel/Cargo.toml": r'^version = "(.+)"$',
         "docker-compose.yml": r"image: bpefleet:(\S+)",
         "deploy/kubernetes/image/kustomization.yaml": r"newTag: (\S+)",
