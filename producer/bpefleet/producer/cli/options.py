@@ -14,6 +14,8 @@ from bpefleet.shared.process import command, logs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    _Option = Callable[[Callable[..., Any]], Callable[..., Any]]
+
 _UNITS: Final = {"": 1, "k": 10**3, "ki": 2**10, "m": 10**6, "mi": 2**20, "g": 10**9, "gi": 2**30}
 EXIT_CODES: Final = "Exit codes: " + ", ".join(
     f"{code.value} {code.name.lower().replace('_', ' ')}" for code in ExitCode
@@ -90,13 +92,19 @@ _LOG_OPTIONS: Final = (
 )
 
 
-def log_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What is logged on stderr, and how."""
-    for option in reversed(_LOG_OPTIONS):  # as if each were written above the function
-        function = option(function)
-    return function
+def _all_of(*options: _Option) -> _Option:
+    """Several options as one, as if each were written above the function."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
 
 
+log_options = _all_of(*_LOG_OPTIONS)
+"""What is logged on stderr, and how."""
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 redis_option = command.redis_option(
     text="Redis whose workers count: redis://, rediss:// or unix://. "
@@ -152,7 +160,7 @@ allow_missing_option = click.option(
     help="Finish without chunks that keep failing, up to this share of the corpus. "
     "The tokenizer is then not that of the whole corpus.",
 )
-_RESOURCE_OPTIONS: Final = (
+resource_options = _all_of(
     allow_missing_option,
     hold_option,
     timeout_option,
@@ -167,15 +175,7 @@ _RESOURCE_OPTIONS: Final = (
     *_LOG_OPTIONS,
     json_option,
 )
-
-
-def resource_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Who counts, where, and what happens to chunks that fail: `options.Resources`."""
-    for option in reversed(_RESOURCE_OPTIONS):  # as if each were written above the function
-        function = option(function)
-    return function
-
-
+"""Who counts, where, and what happens to chunks that fail: `options.Resources`."""
 directory_argument = click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
 tie_break_option = click.option(
     "--tie-break",
@@ -233,7 +233,7 @@ export_option = click.option(
     type=click.Choice(["pickle"]),
     help="Also write vocab.pkl and merges.pkl.",
 )
-_ROLE_OPTIONS: Final = (
+role_options = _all_of(
     click.option(
         "--eos-token",
         metavar="TOKEN",
@@ -247,7 +247,9 @@ _ROLE_OPTIONS: Final = (
         "text.",
     ),
     click.option(
-        "--bos-token", metavar="TOKEN", help="The one that begins a text. It is not added to any."
+        "--bos-token",
+        metavar="TOKEN",
+        help="The one that begins a text. It is not added to any.",
     ),
     click.option(
         "--unk-token",
@@ -255,10 +257,4 @@ _ROLE_OPTIONS: Final = (
         help="The one for unknown text, which there is none of; for programs that demand one.",
     ),
 )
-
-
-def role_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Which special token has which role: `Options.roles`."""
-    for option in reversed(_ROLE_OPTIONS):  # as if each were written above the function
-        function = option(function)
-    return function
+"""Which special token has which role: `Options.roles`."""
