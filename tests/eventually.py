@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-PATIENCE: Final = 60.0
+PATIENCE: Final = 120.0
 """Seconds for what takes a few on a machine that is slow, or busy with something else."""
 
 

@@ -137,7 +137,7 @@ def test_a_server_imports_nothing_from_the_current_folder(
             assert process.poll() is None
         finally:
             process.terminate()
-            process.wait(60)
+            process.wait(120)
     assert not trap.exists(), trap.read_text()
 
 
@@ -162,7 +162,7 @@ def test_the_page_stays_until_ctrl_c(corpus: Path, tmp_path: Path) -> None:
     assert httpx.get(address).status_code == 200
     assert run.poll() is None
     run.send_signal(signal.SIGINT)
-    stdout, stderr = run.communicate(timeout=60)
+    stdout, stderr = run.communicate(timeout=120)
     assert run.returncode == 0, stderr
     assert "report.html" in stdout
 

@@ -147,7 +147,7 @@ def test_status_of_a_run_that_goes_is_stopped_and_is_done(long: Path, tmp_path: 
     cancelled = bpefleet("cancel", out)
     assert cancelled.returncode == 0, cancelled.stderr
     assert f"bpefleet resume {out}" in cancelled.stdout
-    _, stderr = run.communicate(timeout=60)
+    _, stderr = run.communicate(timeout=120)
     assert run.returncode == ExitCode.INTERRUPTED
     assert "the running chunks are finished first" in stderr
     rest = status(out)
@@ -173,7 +173,7 @@ def test_a_run_is_found_in_redis_by_its_id(long: Path, tmp_path: Path, redis_url
     assert now["directory"] == str(out)
     assert bpefleet("status", name).returncode == ExitCode.USAGE
     run.send_signal(signal.SIGTERM)
-    run.communicate(timeout=60)
+    run.communicate(timeout=120)
     rest = eventually(lambda: found if (found := _by_id(name, redis_url)) else None)
     assert rest is not None
     assert (rest["stage"], rest["producer"]) == ("stopped", "")
@@ -267,7 +267,7 @@ def test_a_run_that_holds_is_finished_by_a_retry(bad: Path, tmp_path: Path) -> N
     assert "was asked" in asked.stdout
     eventually(lambda: len(json.loads(_attempts(out, failed["chunk"]))) == 2)
     assert bpefleet("cancel", out).returncode == 0
-    run.communicate(timeout=60)
+    run.communicate(timeout=120)
     assert run.returncode == ExitCode.INTERRUPTED
 
 

@@ -58,11 +58,11 @@ def test_workers_elsewhere_serve_a_shared_redis(
             for i in range(2)
         ]  # fmt: skip
         for run in runs:
-            _, stderr = run.communicate(timeout=60)
+            _, stderr = run.communicate(timeout=120)
             assert run.returncode == 0, stderr
     finally:
         workers.terminate()
-        workers.communicate(timeout=60)
+        workers.communicate(timeout=120)
     assert artifacts(tmp_path / "0") == artifacts(tmp_path / "1") == expected
 
 
@@ -76,11 +76,11 @@ def test_a_redis_without_workers_is_said_and_then_served(
     assert f"bpefleet worker --redis {redis_url}" in said
     workers = start("worker", "--redis", redis_url, "-n", "1")
     try:
-        _, stderr = run.communicate(timeout=60)
+        _, stderr = run.communicate(timeout=120)
         assert run.returncode == 0, stderr
     finally:
         workers.terminate()
-        workers.communicate(timeout=60)
+        workers.communicate(timeout=120)
     assert artifacts(out) == expected
 
 
@@ -97,7 +97,7 @@ def test_how_to_start_a_worker_is_said_with_the_key(
     assert command == ["bpefleet", "worker", *map(str, options)]
     workers = start(*command[1:], "-n", "1")
     try:
-        _, stderr = run.communicate(timeout=60)
+        _, stderr = run.communicate(timeout=120)
         assert run.returncode == 0, stderr
     finally:
         workers.terminate()
@@ -111,7 +111,7 @@ def test_a_run_stopped_without_server_keeps_what_it_counted(tmp_path: Path) -> N
     run = start("train", long, *arguments, "-o", out, "--workers", "0")
     eventually(lambda: list((out / COUNTS).glob("*.counts")))
     run.send_signal(signal.SIGINT)
-    _, stderr = run.communicate(timeout=60)
+    _, stderr = run.communicate(timeout=120)
     assert run.returncode == 130, stderr
     assert f"bpefleet resume {out}" in stderr
     resumed = bpefleet("resume", out, "--workers", 0)
@@ -128,7 +128,7 @@ def test_a_stopped_run_leaves_no_process_and_resumes(
     eventually(lambda: len(list((out / COUNTS).glob("part-*"))) > 3)
     children = descendants(run.pid)
     run.send_signal(number)
-    _, stderr = run.communicate(timeout=60)
+    _, stderr = run.communicate(timeout=120)
     assert run.returncode == 130, stderr
     assert f"bpefleet resume {out}" in stderr
     assert "Traceback" not in stderr

@@ -99,7 +99,7 @@ def main(where: str | None) -> None:
         pages.take("empty", "#none", "No runs")
         with workers(server.url, 2):
             run = start("train", texts, "-o", out, *OPTIONS, "--redis", server.url, "--hold")
-            pages._pages["light"].click("#runs a", timeout=60_000)
+            pages._pages["light"].click("#runs a", timeout=120_000)
             name = pages._pages["light"].url.rpartition("/")[2]
             pages.open(f"/runs/{name}")
             pages.wait("#percent", re.compile(r"^[4-9]\d\."))

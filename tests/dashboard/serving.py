@@ -67,7 +67,7 @@ def dashboard(redis_url: str, log: Path, *options: str | Path) -> Iterator[Dashb
             yield Dashboard(found[1], token, process, log)
         finally:
             process.terminate()
-            assert process.wait(60) == 0, log.read_text()
+            assert process.wait(120) == 0, log.read_text()
 
 
 @contextmanager
@@ -78,7 +78,7 @@ def workers(redis_url: str, count: int, *options: str | Path) -> Iterator[subpro
         yield process
     finally:
         process.terminate()
-        process.communicate(timeout=60)
+        process.communicate(timeout=120)
 
 
 def worker_pids(connection: Redis) -> list[int]:

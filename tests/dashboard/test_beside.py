@@ -110,7 +110,7 @@ def test_the_page_answers_while_the_run_goes_and_ends_with_it(texts: Path, tmp_p
     with httpx.stream("GET", f"{page.url}/runs/{page.run}/events", timeout=120) as events:
         page.mend(texts)
         told = "".join(events.iter_text())  # until the run's end
-    stdout, stderr = run.communicate(timeout=60)
+    stdout, stderr = run.communicate(timeout=120)
     assert run.returncode == 0, stderr
     assert "tokens, learned from" in stdout
     assert '"stage":"count"' in told
@@ -131,7 +131,7 @@ def test_it_dies_with_a_run_that_is_killed_and_comes_with_its_resumption(
     page = Page.of(run)
     started = descendants(run.pid)
     run.kill()
-    run.communicate(timeout=60)
+    run.communicate(timeout=120)
     eventually(lambda: not alive(started))
     assert page.is_gone
     again = start("resume", out, *BESIDE)
@@ -151,7 +151,7 @@ def test_it_has_the_key_of_the_run(
     run = start("train", texts, "-o", tmp_path / "run", *VOCAB, *BESIDE, "--redis", redis_url,
                 "--key-file", tmp_path / "key")  # fmt: skip
     assert Page.of(run).ask("cancel") == 202
-    _, stderr = run.communicate(timeout=60)
+    _, stderr = run.communicate(timeout=120)
     assert run.returncode == ExitCode.INTERRUPTED, stderr
     assert "the page at 127.0.0.1 asks to stop" in stderr
 
@@ -164,7 +164,7 @@ def test_a_port_that_is_taken_is_no_obstacle(texts: Path, tmp_path: Path) -> Non
         page = Page.of(run)
     assert not page.url.endswith(":8787")
     run.terminate()
-    run.communicate(timeout=60)
+    run.communicate(timeout=120)
     assert page.is_gone
 
 

@@ -152,7 +152,7 @@ def test_a_process_that_may_open_little_serves(redis_url: str, tmp_path: Path) -
                 for _ in range(64):
                     there = socket.create_connection((address.hostname, address.port), timeout=30)
                     stack.enter_context(there).sendall(HALF)
-                assert httpx.get(found[1], timeout=60).status_code == 200
+                assert httpx.get(found[1], timeout=120).status_code == 200
         finally:
             process.terminate()
-            process.wait(60)
+            process.wait(120)

@@ -37,7 +37,7 @@ def board(redis_url: str, connection: Redis, tmp_path: Path) -> Iterator[Dashboa
 
 def shown(board: Dashboard) -> set[str]:
     """The runs that are told of, whose snapshots are those of now."""
-    answer = httpx.get(f"{board.url}/metrics", timeout=60)
+    answer = httpx.get(f"{board.url}/metrics", timeout=120)
     assert answer.status_code == 200
     assert "bpefleet_redis_up 1.0" in answer.text
     return set(re.findall(r'run="([^"]*)"', answer.text))

@@ -120,7 +120,7 @@ def test_a_redis_that_is_gone_is_said(tmp_path: Path) -> None:
 
 
 def _unhealthy(board: Dashboard) -> httpx.Response | None:
-    answer = httpx.get(f"{board.url}/healthz", timeout=60)
+    answer = httpx.get(f"{board.url}/healthz", timeout=120)
     return answer if answer.status_code == 503 else None
 
 

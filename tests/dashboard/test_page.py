@@ -63,7 +63,7 @@ def test_a_run_is_watched_loses_a_worker_is_mended_on_the_page_and_ends(
         page.open()
         page.shows("#none", "No runs in this Redis")
         run = start("train", texts, "-o", out, *SLOW, "--redis", redis_url, "--hold")
-        page.page.click("#runs a", timeout=60_000)
+        page.page.click("#runs a", timeout=120_000)
         page.shows("#run-title", f"{out.name} run {status(out)['run']}")
         page.shows("#failures tbody", "not UTF-8 at byte 3")
         page.shows("#failures tbody", TREACHEROUS)
@@ -80,7 +80,7 @@ def test_a_run_is_watched_loses_a_worker_is_mended_on_the_page_and_ends(
         page.shows("#workers", str(victim))
         os.kill(victim, signal.SIGKILL)
         page.shows("#stage", "holding", 90)
-        expect(page.page.locator("#workers")).not_to_contain_text(str(victim), timeout=60_000)
+        expect(page.page.locator("#workers")).not_to_contain_text(str(victim), timeout=120_000)
         page.shows("#rate", "0 B/s", 60)  # all is at rest: both sides show the same instant
         _same_numbers(page, status(out))
 
@@ -88,7 +88,7 @@ def test_a_run_is_watched_loses_a_worker_is_mended_on_the_page_and_ends(
         page.page.get_by_role("button", name="Retry chunk 0", exact=True).click()
         page.shows("#answer", "asked to count chunks 0 again")
         page.shows("#stage", "done")
-        _, stderr = run.communicate(timeout=60)
+        _, stderr = run.communicate(timeout=120)
         assert run.returncode == 0, stderr
         assert "the page at 127.0.0.1 asks to count again: 0" in stderr
         end = status(out)
@@ -146,14 +146,14 @@ def test_a_run_is_cancelled_on_the_page(
     with workers(redis_url, 1), opened(browser, board) as page:
         run = start("train", texts, "-o", out, *slowly, "--redis", redis_url)
         page.open()
-        page.page.click("#runs a", timeout=60_000)
+        page.page.click("#runs a", timeout=120_000)
         page.page.click("#cancel")
         page.page.keyboard.press("Escape")
         expect(page.page.locator("#sure")).to_be_hidden()
         page.page.click("#cancel")
         page.page.click("#sure-yes")
         page.shows("#answer", "asked to stop")
-        _, stderr = run.communicate(timeout=60)
+        _, stderr = run.communicate(timeout=120)
         assert "the page at 127.0.0.1 asks to stop" in stderr
         page.shows("#stage", "stopped")
         page.shows("#notice", f"bpefleet retry {out}")
@@ -212,12 +212,12 @@ def test_without_the_token_the_page_only_shows(
     with workers(redis_url, 1), opened(browser, board) as page:
         run = start("train", texts, "-o", tmp_path / "run", *SLOW, "--redis", redis_url)
         page.open(token=False)
-        page.page.click("#runs a", timeout=60_000)
+        page.page.click("#runs a", timeout=120_000)
         page.shows("#mode", "read only")
         page.shows("#failures tbody", "not UTF-8")
         assert page.page.locator("button:visible").count() == 0
         run.terminate()
-        run.communicate(timeout=60)
+        run.communicate(timeout=120)
 
 
 def test_the_token_leaves_the_address_and_stays_for_the_tab(

@@ -100,12 +100,12 @@ def test_the_link_appears_and_shows_the_report(
         expect(page.page.locator("#report")).to_be_hidden()
         told = bpefleet("report", out, "--redis", redis_url)
         assert told.returncode == 0, told.stderr
-        expect(page.page.locator("#report a")).to_be_visible(timeout=60_000)
+        expect(page.page.locator("#report a")).to_be_visible(timeout=120_000)
         with page.page.context.expect_page() as opening:
             page.page.click("#report a")
         report = opening.value
         held = report.frame_locator("iframe")
-        expect(held.locator("h1")).to_have_text("Tokenizer run", timeout=60_000)
+        expect(held.locator("h1")).to_have_text("Tokenizer run", timeout=120_000)
         expect(held.locator("h2").first).to_have_css("border-top-style", "solid")
         expect(held.locator("#chart-0 .u-over")).to_be_visible()
     served = httpx.get(f"{board.url}/runs/{run}/report/content")
@@ -125,7 +125,7 @@ def test_a_run_on_a_shared_redis_leaves_its_report(
     assert served.content == (out / "report.html").read_bytes()
     with opened(browser, board) as page:
         page.open(f"/runs/{status(out)['run']}")
-        expect(page.page.locator("#report a")).to_be_visible(timeout=60_000)
+        expect(page.page.locator("#report a")).to_be_visible(timeout=120_000)
 
 
 def test_a_forged_report_runs_nothing_and_reaches_nobody(
@@ -253,11 +253,11 @@ def test_elsewhere_the_link_has_a_ticket_for_the_one_report(
             page = context.new_page()
             page.goto(f"{url}/runs/{RUN}?token={board.token}")
             link = page.locator("#report a")
-            expect(link).to_be_visible(timeout=60_000)
+            expect(link).to_be_visible(timeout=120_000)
             with context.expect_page() as opening:
                 link.click()
             held = opening.value.frame_locator("iframe")
-            expect(held.locator("#end")).to_have_text(RUN, timeout=60_000)
+            expect(held.locator("#end")).to_have_text(RUN, timeout=120_000)
             address = opening.value.url
         assert board.token not in address
         ticket = re.sub(r".*\?ticket=", "", address)

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from bpefleet.producer import train
-from bpefleet.producer.cli.status import find, lines
+from bpefleet.producer.cli.status import Finder, lines
 from bpefleet.producer.files.lock import locked
 from bpefleet.producer.observing.merging_view import MergingView
 from bpefleet.producer.observing.snapshot import at_rest
@@ -73,14 +73,14 @@ def test_a_run_that_no_process_is_at_is_stopped_though_nothing_is_counted(
     out = train(text, vocab_size=265, out=tmp_path / "run", workers=0).directory
     for path in (out / "manifest.json", *(out / "counts").iterdir()):
         path.unlink()
-    assert find(str(out), None).stage == STOPPED
+    assert Finder(str(out), None).find().stage == STOPPED
     os.utime(out / "plan.json", (1e9, 1e9))
     with locked(out):
-        begun = find(str(out), None)  # a session that has shown nothing yet
+        begun = Finder(str(out), None).find()  # a session that has shown nothing yet
         assert (begun.stage, begun.ended) == (PLANNED, None)
         assert begun.producer == f"process {os.getpid()} on {os.uname().nodename}"
         StatusFile(RunDirectory.open(out)).close()
-    now = find(str(out), None)
+    now = Finder(str(out), None).find()
     assert (now.stage, now.producer, now.planned, now.resumed) == (STOPPED, "", 1e9, True)
     shown = "\n".join(lines(now))
     assert "started  2001-09-09 01:46:40 UTC, stopped 20" in shown
@@ -144,7 +144,7 @@ def test_page_and_command_line_tell_the_same_of_attempts_and_times(
     with workers(redis_url, 1), opened(browser, board) as page:
         first = start("train", texts, "-o", out, *SLOW[:4], "--vocab-size", 258, "--redis",
                       redis_url)  # fmt: skip
-        first.communicate(timeout=60)
+        first.communicate(timeout=120)
         assert "1 attempt," in bpefleet("failed", out).stdout
         run = status()["run"]
         page.open(f"/runs/{run}")
@@ -157,13 +157,13 @@ def test_page_and_command_line_tell_the_same_of_attempts_and_times(
         again = start("resume", out, "--redis", redis_url, "--hold")
         page.shows("#stage", "holding", 60)
         attempts = page.page.locator("#failures tbody td:nth-child(4)")
-        expect(attempts).to_have_text("2", timeout=60_000)
+        expect(attempts).to_have_text("2", timeout=120_000)
         assert status()["failed"][0]["attempts"] == 2
         page.shows("#times", re.compile(r"^Started .* · this session .* · elapsed \d+ s$"))
         mend(texts / TREACHEROUS)
         page.page.click("#retry-all")
         page.shows("#stage", "done", 60)
-        again.communicate(timeout=60)
+        again.communicate(timeout=120)
         page.shows("#times", re.compile(r"· ended .* · its last session took \d+"))
         now = status()
         assert now["ended"] - now["started"] < now["ended"] - now["planned"]

@@ -50,7 +50,7 @@ def urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
 
 def scraped(board: Dashboard) -> dict[str, float]:
     """The metrics of the one run and of all, but for those with further labels."""
-    text = httpx.get(f"{board.url}/metrics", timeout=60).text
+    text = httpx.get(f"{board.url}/metrics", timeout=120).text
     return {
         sample.name: sample.value
         for family in text_string_to_metric_families(text)
@@ -67,7 +67,7 @@ def test_a_run_is_watched_mended_and_measured(
     run = start("train", texts, "-o", out, *SLOW, "--redis", urls["producer"], "--hold", *key)
     with dashboard(urls["dashboard"], log, *key) as board, opened(browser, board) as page:
         page.open()
-        page.page.click("#runs a", timeout=60_000)
+        page.page.click("#runs a", timeout=120_000)
         # As many as a producer queues while nobody works.
         eventually(lambda: scraped(board)["bpefleet_queue_jobs"] == 4)
         with workers(urls["worker"], 2, *key) as fleet:
@@ -77,11 +77,11 @@ def test_a_run_is_watched_mended_and_measured(
             mend(texts / TREACHEROUS)
             page.page.click("#retry-all")
             page.shows("#stage", "done", 60)
-            _, stderr = run.communicate(timeout=60)
+            _, stderr = run.communicate(timeout=120)
             assert run.returncode == 0, stderr
             _same_as(_manifest(out)["totals"], eventually(lambda: _settled(board)))
             fleet.terminate()
-            _, said = fleet.communicate(timeout=60)
+            _, said = fleet.communicate(timeout=120)
     for text in (stderr, said, log.read_text()):
         assert not [word for word in ("NOPERM", "permission", "denie", "NOAUTH") if word in text]
 

@@ -111,7 +111,7 @@ class Project:
         for process in reversed(self._running):
             process.terminate()
             try:
-                process.communicate(timeout=60)
+                process.communicate(timeout=120)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.communicate()

@@ -27,7 +27,7 @@ PASSWORDS = {f"BPEFLEET_{part}_PASSWORD": part for part in ("WORKER", "PRODUCER"
 def _speaks_tls() -> bool:
     refused = subprocess.run(
         [redis_server(), "--port", "0", "--tls-port", "1", "--tls-cert-file", "/nowhere"],
-        capture_output=True, text=True, check=False, timeout=60,
+        capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     return "Failed to configure TLS" in refused.stdout + refused.stderr
 
@@ -100,7 +100,7 @@ def test_worker_and_producer_train(project: Project) -> None:
 
     assert not project.is_healthy("producer")
     producer = project.start("producer")
-    _, stderr = producer.communicate(timeout=60)
+    _, stderr = producer.communicate(timeout=120)
     assert producer.returncode == 0, stderr
     assert project.is_healthy("producer")
     manifest = json.loads((project.path("output/tokenizer") / MANIFEST).read_text())
@@ -108,7 +108,7 @@ def test_worker_and_producer_train(project: Project) -> None:
     assert (project.path("redis-data") / "appendonlydir").is_dir()
 
     worker.terminate()
-    _, stderr = worker.communicate(timeout=60)
+    _, stderr = worker.communicate(timeout=120)
     assert worker.returncode == 0, stderr
     eventually(lambda: not project.is_healthy("worker"))
 

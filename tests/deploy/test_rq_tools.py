@@ -49,7 +49,7 @@ def stopped_at_end(process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[
     finally:
         process.send_signal(signal.SIGTERM)
         try:
-            process.communicate(timeout=60)
+            process.communicate(timeout=120)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
@@ -143,7 +143,7 @@ def test_markup_in_jobs_acts_in_no_page(watched: Watched, tmp_path: Path) -> Non
         command = [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
         command += [f"--user-data-dir={tmp_path}", "--virtual-time-budget=3000"]
         dom = subprocess.run(
-            [*command, watched.page + path], capture_output=True, text=True, check=True, timeout=60
+            [*command, watched.page + path], capture_output=True, text=True, check=True, timeout=120
         ).stdout
         assert shown in dom, path
         assert "<title>fired" not in dom, path

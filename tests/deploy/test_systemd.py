@@ -35,7 +35,7 @@ def _analyze(unit: Path, tmp_path: Path, *words: str) -> subprocess.CompletedPro
     copy = tmp_path / unit.name
     copy.write_text(unit.read_text().replace("/opt/bpefleet/bin/bpefleet", "/bin/true"))
     return subprocess.run(
-        [tool, *words, str(copy)], capture_output=True, text=True, check=False, timeout=60
+        [tool, *words, str(copy)], capture_output=True, text=True, check=False, timeout=120
     )
 
 

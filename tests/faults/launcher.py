@@ -62,7 +62,7 @@ class Command:
         """Whether it has ended."""
         return self._process.poll() is not None
 
-    def wait(self, deadline: float = 120) -> int:
+    def wait(self, deadline: float = 240) -> int:
         """Wait for its end; its exit code."""
         return self._process.wait(deadline)
 
@@ -81,7 +81,7 @@ class Command:
         self._process.wait()
         eventually(lambda: not alive(below))
 
-    def succeeds(self, deadline: float = 120) -> None:
+    def succeeds(self, deadline: float = 240) -> None:
         """Wait for its end, which must be a good one."""
         assert self.wait(deadline) == 0, self.said
 

@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 from bpefleet.producer.counting.requests import RETRY_FILE
-from bpefleet.producer.files.lock import hold, holder
+from bpefleet.producer.files.lock import holder, lock_id
 from bpefleet.producer.observing.snapshot import SNAPSHOT
 from bpefleet.producer.store.directory import COUNTS, PLAN
 from bpefleet.producer.store.stop import CANCEL, ask_cancel
@@ -93,7 +93,7 @@ def test_cancel(slow: Task, launch: Launcher, out: Path, server: Server) -> None
     workers = launch.workers(server.url)
     run = launch(*slow.train(out), "--redis", server.url)
     eventually(lambda: counted(out) > 2)
-    done = bpefleet("cancel", out, timeout=60)
+    done = bpefleet("cancel", out, timeout=120)
     assert done.returncode == 0, done.stderr
     assert f"stopped process {run.pid}" in done.stdout
     assert f"bpefleet resume {out}" in done.stdout
@@ -116,7 +116,7 @@ def test_cancel_after_a_producer_died(
         eventually(lambda: client.llen(f"rq:queue:{QUEUE}") == 4)
         run.kill()
         assert "no process works on" in bpefleet("cancel", out).stdout
-        done = bpefleet("cancel", out, "--redis", server.url, timeout=60)
+        done = bpefleet("cancel", out, "--redis", server.url, timeout=120)
         assert "4 jobs taken off the queue" in done.stdout, done.stderr
         assert client.llen(f"rq:queue:{QUEUE}") == 0
     launch("resume", out).succeeds()
@@ -127,7 +127,7 @@ def test_a_second_producer_is_refused(slow: Task, launch: Launcher, out: Path) -
     run = launch(*slow.train(out), "--workers", 1)
     eventually(lambda: counted(out) > 2)
     for second in (("resume", out), slow.train(out)):
-        refused = bpefleet(*map(str, second), timeout=60)
+        refused = bpefleet(*map(str, second), timeout=120)
         assert refused.returncode != 0
         assert "Traceback" not in refused.stderr
         if second[0] == "resume":
@@ -157,7 +157,7 @@ def test_cancel_while_a_run_starts(slow: Task, launch: Launcher, out: Path) -> N
     cancelling = launch("cancel", out)
     eventually((out / CANCEL).exists)
     for words in (("status", out), ("resume", out), ("retry", out)):
-        early = bpefleet(*words, timeout=60)
+        early = bpefleet(*words, timeout=120)
         assert early.returncode == 4
         assert f"process {run.pid} on " in early.stderr
     run.send(signal.SIGCONT)
@@ -171,7 +171,7 @@ def test_cancel_of_another_run_stops_nobody(slow: Task, launch: Launcher, out: P
     """What was meant for a process before is left aside."""
     run = launch(*slow.train(out), "--workers", 2)
     eventually(lambda: counted(out) > 2)
-    held = hold(out)
+    held = lock_id(out)
     run.kill()
     assert held is not None
     ask_cancel(out, held)
@@ -190,7 +190,7 @@ def test_cancel_while_merging(many: Task, launch: Launcher, out: Path) -> None:
     trainer = eventually(lambda: run.trainer or 0)
     os.kill(trainer, signal.SIGSTOP)  # merging takes as long as it may
     eventually(lambda: _merging(out))
-    done = bpefleet("cancel", out, timeout=60)
+    done = bpefleet("cancel", out, timeout=120)
     assert f"stopped process {run.pid}" in done.stdout, done.stderr
     assert f"bpefleet resume {out}" in done.stdout
     assert run.wait() == 130
@@ -209,7 +209,7 @@ def test_cancel_while_merging_in_process(launch: Launcher, out: Path, tmp_path: 
     text.write_text(" ".join(words))
     run = launch("train", text, "--vocab-size", 400_000, "-o", out, "--workers", 0)
     eventually(lambda: _merging(out))
-    done = bpefleet("cancel", out, timeout=60)
+    done = bpefleet("cancel", out, timeout=120)
     assert f"stopped process {run.pid}" in done.stdout, done.stderr
     assert run.wait() == 130
     assert f"bpefleet resume {out}" in run.said
@@ -222,7 +222,7 @@ def test_cancel_of_a_merge(many: Task, launch: Launcher, out: Path, tmp_path: Pa
     run = launch("merge", out, "--vocab-size", 900, "-o", other)
     trainer = eventually(lambda: run.trainer or 0)
     os.kill(trainer, signal.SIGSTOP)
-    done = bpefleet("cancel", other, timeout=60)
+    done = bpefleet("cancel", other, timeout=120)
     assert f"stopped process {run.pid}" in done.stdout, done.stderr
     assert run.wait() == 130
     assert "Traceback" not in run.said
@@ -239,7 +239,7 @@ def test_cancel_while_files_are_listed(launch: Launcher, out: Path, tmp_path: Pa
     cancelling = launch("cancel", out)
     eventually((out / CANCEL).exists)
     run.send(signal.SIGCONT)
-    assert run.wait(60) == 130, run.said
+    assert run.wait(120) == 130, run.said
     cancelling.succeeds()
     assert not out.exists()
 
@@ -251,7 +251,7 @@ def test_a_second_run_of_the_same_name_harms_nobody(
     run = launch(*slow.train(out), "--workers", 2)
     _stopped_as_soon_as(lambda: holder(out), run)
     for words in (slow.train(out), ("train", tmp_path / "nothing", "--vocab-size", 300, "-o", out)):
-        refused = bpefleet(*map(str, words), "--workers", 0, timeout=60)
+        refused = bpefleet(*map(str, words), "--workers", 0, timeout=120)
         assert refused.returncode == 4
         assert f"{out} is in use by process {run.pid}" in refused.stderr
     run.send(signal.SIGCONT)
@@ -281,11 +281,11 @@ def test_nothing_is_left_of_a_run_that_cannot_start(launch: Launcher, tmp_path: 
 
 def test_cancel_and_retry_of_a_finished_run(many: Task, launch: Launcher, out: Path) -> None:
     launch(*many.train(out), "--workers", 0).succeeds()
-    cancelled = bpefleet("cancel", out, timeout=60)
+    cancelled = bpefleet("cancel", out, timeout=120)
     assert cancelled.returncode == 0
     assert cancelled.stdout == f"{out} is finished\n"
     for chunks in ((), (0,)):
-        retried = bpefleet("retry", out, *chunks, timeout=60)
+        retried = bpefleet("retry", out, *chunks, timeout=120)
         assert retried.returncode == 4
         assert f"{out} is finished" in retried.stderr
         assert "resume" not in retried.stderr
@@ -295,7 +295,7 @@ def test_retry_of_a_chunk_that_there_is_not(slow: Task, launch: Launcher, out: P
     run = launch(*slow.train(out), "--workers", 1)
     eventually(lambda: counted(out) > 1)
     for chunk, why in ((99, "there is no chunk 99"), (0, f"no chunk of {out} has failed")):
-        refused = bpefleet("retry", out, chunk, timeout=60)
+        refused = bpefleet("retry", out, chunk, timeout=120)
         assert refused.returncode == 2
         assert why in refused.stderr
     assert not (out / RETRY_FILE).exists()

@@ -89,4 +89,4 @@ def test_a_redis_that_stays_away_ends_the_run_with_an_error(
             eventually(lambda: connection.llen("rq:queue:bpefleet"))
         server.stop()
         with pytest.raises(QueueError, match="has been away for"):
-            run.result(timeout=60)
+            run.result(timeout=120)

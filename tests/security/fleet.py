@@ -72,7 +72,7 @@ def serving(
     finally:
         process.terminate()
         try:
-            process.wait(60)
+            process.wait(120)
         except subprocess.TimeoutExpired:
             process.kill()  # its workers die with it
             process.wait()

@@ -177,7 +177,7 @@ def test_a_user_of_another_role_is_refused_at_the_start(
 
 
 def test_the_command_says_so(urls: Urls, tmp_path: Path) -> None:
-    done = bpefleet("worker", "--redis", urls["dashboard"], "-n", 1, cwd=tmp_path, timeout=60)
+    done = bpefleet("worker", "--redis", urls["dashboard"], "-n", 1, cwd=tmp_path, timeout=120)
     assert done.returncode == ExitCode.QUEUE
     assert "denies this user what is needed" in done.stderr
     assert "bpefleet acl" in done.stderr

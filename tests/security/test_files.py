@@ -113,8 +113,8 @@ def test_cancel_follows_no_link(corpus: Path, tmp_path: Path) -> None:
     run = start("train", long, "-o", out, *words)
     eventually((out / ATTEMPTS).exists)
     (out / "cancel").symlink_to(tmp_path / "victim")
-    done = bpefleet("cancel", out, timeout=60)
-    run.communicate(timeout=60)
+    done = bpefleet("cancel", out, timeout=120)
+    run.communicate(timeout=120)
     assert done.returncode == 0, done.stderr
     assert run.returncode == ExitCode.INTERRUPTED
     assert not (tmp_path / "victim").exists()

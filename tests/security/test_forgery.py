@@ -289,7 +289,7 @@ def test_altered_jobs_are_not_loaded(
     connection.signer = signer  # type: ignore[attr-defined]
     size = corpus.stat().st_size
     spec = CountSpec((), "gpt2", (), "strict", "")
-    job = build_job("run", 7, spec, description="d", timeout=60, connection=connection)
+    job = build_job("run", 7, spec, description="d", timeout=120, connection=connection)
     fleet_queue(connection).enqueue_job(job)
     assert not _fetch(connection, "run-7").refused
     name, fields = "run-7", dict(connection.hgetall("rq:job:run-7"))

@@ -24,7 +24,7 @@ _ELSEWHERE = "redis://user:hunter2@fleet.invalid:6379/0"
 
 def _worker(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-P", "-m", "bpefleet.worker", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
 def test_keygen_makes_a_private_file_once(tmp_path: Path) -> None:

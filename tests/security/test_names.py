@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
-from bpefleet.producer.cli.status import find, lines
+from bpefleet.producer.cli.status import Finder, lines
 from bpefleet.shared.errors import ExitCode, QueueError
 from bpefleet.shared.trust.signing import Signer
 from bpefleet.shared.wire import keys
@@ -51,7 +51,7 @@ def test_names_of_files_and_runs(
         found = connection.scan_iter("rq:job:*")
         descriptions: list[Any] = [connection.hget(key, "description") for key in found]
         with serving(redis_url, tmp_path / "log", "-v") as workers:
-            stdout, stderr = run.process.communicate(timeout=60)
+            stdout, stderr = run.process.communicate(timeout=120)
             assert run.process.returncode == ExitCode.SOURCE, stderr
             workers.hear("not UTF-8")
         shown += [stdout, stderr, workers.said]
@@ -76,7 +76,7 @@ def test_names_of_files_and_runs(
         ("train", texts, "-o", f"{out}z", "--vocab-size", 300, "--key-file", f"/{_NAME}"),
         ("keygen", f"/no/{_NAME}"),
     ):
-        done = bpefleet(*command, timeout=60)
+        done = bpefleet(*command, timeout=120)
         assert "Traceback (most" not in done.stderr, done.stderr
         shown += [done.stdout, done.stderr]
     ok = bpefleet("resume", out, "--workers", 0, "--allow-missing", "99%")
@@ -109,7 +109,7 @@ def test_what_workers_report(
         run.process.terminate()
         connection.delete(f"rq:queue:{keys.QUEUE}")
         connection.delete(f"rq:job:{name}-1")
-        shown += run.process.communicate(timeout=60)
+        shown += run.process.communicate(timeout=120)
     for command in (("failed", out), ("failed", out, "--traceback", 0), ("status", out)):
         done = bpefleet(*command)
         assert done.returncode == 0, done.stderr
@@ -152,7 +152,7 @@ def test_what_redis_says_of_a_run(
     ):
         connection.set(keys.status_key("run"), data)
         try:
-            assert list(lines(find("run", redis_url)))
+            assert list(lines(Finder("run", redis_url).find()))
         except QueueError as error:
             assert "no status" in error.message  # noqa: PT017
     for data in (good, orjson.dumps(snapshot | {_EVIL: 1})):

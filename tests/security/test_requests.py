@@ -38,7 +38,7 @@ def test_a_request_that_is_played_back_stops_no_session_after(
         request = make_request(CANCEL, (), "somebody", stopped)
         signed = sign_request(read_key(key_file), name, request)
         connection.rpush(keys.control_key(name), signed)
-        _, said = first.process.communicate(timeout=60)
+        _, said = first.process.communicate(timeout=120)
         assert first.process.returncode == ExitCode.INTERRUPTED
         assert "somebody asks to stop" in said
     assert not session(name)

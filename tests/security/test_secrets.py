@@ -77,7 +77,7 @@ def test_a_password_is_seen_nowhere(
         ):
             eventually(lambda: connection.scard("rq:workers:bpefleet"))
             seen.append(_command_lines(workers.process.pid))
-            seen.extend(run.process.communicate(timeout=60))
+            seen.extend(run.process.communicate(timeout=120))
             assert run.process.returncode == 3
             seen.append(_everything(connection))
             workers.hear("Job OK")
@@ -97,7 +97,7 @@ def test_a_password_in_the_middle_of_trouble(guarded: str, corpus: Path, tmp_pat
     with training(guarded, tmp_path / "run", corpus) as run:
         with connect(guarded) as connection:
             connection.set(keys.events_key(run.plan.run), "no stream")
-        _, stderr = run.process.communicate(timeout=60)
+        _, stderr = run.process.communicate(timeout=120)
     assert run.process.returncode == ExitCode.QUEUE, stderr
     assert f"Redis at {redacted(guarded)} failed in the middle of the run" in stderr
     assert _SECRET not in stderr

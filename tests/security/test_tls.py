@@ -88,7 +88,7 @@ class Proxy:
 
     def __enter__(self) -> int:
         self._thread.start()
-        assert self._ready.wait(60)
+        assert self._ready.wait(120)
         return self.port
 
     def __exit__(self, *_: object) -> None:
@@ -136,7 +136,7 @@ def _tls_server() -> str | None:
         return None
     # A build without TLS knows no such option; this one then misses the certificate.
     tried = [found, "--port", "0", "--tls-port", "1", "--tls-cert-file", "/nothing"]
-    done = subprocess.run(tried, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(tried, capture_output=True, text=True, check=False, timeout=120)
     return None if "FATAL CONFIG" in done.stdout + done.stderr else found
 
 
@@ -195,7 +195,7 @@ def test_a_run_over_tls(
     url = _url(port, certificates)
     done = bpefleet(
         "train", corpus, "-o", tmp_path / "run", *VOCAB, "--chunk-size", "30kB", "--redis", url,
-        "--workers", 2, "--key-file", key_file, timeout=60,
+        "--workers", 2, "--key-file", key_file, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert artifacts(tmp_path / "run") == expected
@@ -217,8 +217,8 @@ def test_who_is_not_certified_is_told_so(
     told: tuple[str, ...],
 ) -> None:  # fmt: skip
     url = _url(port, certificates, *given)
-    train = bpefleet("train", corpus, "-o", tmp_path / "run", *VOCAB, "--redis", url, timeout=60)
-    serve = bpefleet("worker", "--redis", url, "-n", 1, timeout=60)
+    train = bpefleet("train", corpus, "-o", tmp_path / "run", *VOCAB, "--redis", url, timeout=120)
+    serve = bpefleet("worker", "--redis", url, "-n", 1, timeout=120)
     for done in (train, serve):
         assert done.returncode == ExitCode.QUEUE, done.stderr
         assert done.stderr.startswith("error: ")
@@ -246,7 +246,7 @@ def test_no_authority_is_asked_for_where_it_is_known(code: int, message: str, hi
 
 def test_plain_words_to_a_tls_port_are_refused(port: int, corpus: Path, tmp_path: Path) -> None:
     url = f"redis://localhost:{port}/0"
-    done = bpefleet("train", corpus, "-o", tmp_path / "run", *VOCAB, "--redis", url, timeout=60)
+    done = bpefleet("train", corpus, "-o", tmp_path / "run", *VOCAB, "--redis", url, timeout=120)
     assert done.returncode == ExitCode.QUEUE
     assert "it speaks TLS\nhint: write rediss://" in done.stderr
     assert "Traceback" not in done.stderr

@@ -128,7 +128,7 @@ def test_a_worker_names_itself_the_run_and_the_chunk(
         put(connection, make_spec(whole(text)), 7)
         failed = next_event(connection)
         pool.terminate()
-        _, stderr = pool.communicate(timeout=60)
+        _, stderr = pool.communicate(timeout=120)
     (line,) = (line for line in records(stderr) if line["level"] != "notice")
     assert (line["run"], line["chunk"], line["worker"]) == (RUN, 7, failed.worker)
     assert line["level"] == "warning"
@@ -150,7 +150,7 @@ def test_a_retry_is_told_of_with_its_attempt(
     connection.xadd(events_key(name), fields)  # type: ignore[arg-type]
     eventually(lambda: read_attempts(tmp_path / "run"))
     run.terminate()
-    _, stderr = run.communicate(timeout=60)
+    _, stderr = run.communicate(timeout=120)
     (told,) = (line for line in records(stderr) if "it is counted again" in line["message"])
     about = {"run": name, "chunk": chunk, "attempt": 1, "worker": "w1"}
     assert told == told | about

@@ -45,7 +45,7 @@ class Pool:
     def stop(self) -> None:
         """Stop it in peace."""
         self.process.terminate()
-        assert self.process.wait(60) == 0
+        assert self.process.wait(120) == 0
 
 
 @contextmanager

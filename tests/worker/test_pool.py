@@ -76,7 +76,7 @@ def test_a_stop_reaches_a_worker_that_is_about_to_be_started(
 ) -> None:
     with _pool(tmp_path / "log", "-c", _STOPS_ITSELF, redis_url) as pool:
         os.kill(children(pool.pid)[0], signal.SIGKILL)
-        assert pool.wait(60) == 0
+        assert pool.wait(120) == 0
 
 
 def test_a_stop_in_the_instant_that_a_dead_worker_was_reaped(
@@ -86,6 +86,6 @@ def test_a_stop_in_the_instant_that_a_dead_worker_was_reaped(
         eventually(lambda: len(children(pool.pid)) == 2)
         first, second = children(pool.pid)
         os.kill(first, signal.SIGKILL)
-        assert pool.wait(60) == 0, (tmp_path / "log").read_text()
+        assert pool.wait(120) == 0, (tmp_path / "log").read_text()
         assert not is_alive(second)
     assert "Traceback" not in (tmp_path / "log").read_text()

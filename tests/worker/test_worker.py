@@ -307,7 +307,7 @@ def test_sigterm_lets_the_running_chunk_end(
     next_job = put(connection, slow, chunk=1)
     pool.send_signal(signal.SIGTERM)
     os.kill(horse, signal.SIGCONT)
-    assert pool.wait(60) == 0
+    assert pool.wait(120) == 0
     assert [type(body) for _chunk, body in events(connection)] == [Counted]
     assert status(connection, next_job) == "queued"
     assert FleetWorker.count(connection=connection) == 0
@@ -321,7 +321,7 @@ def test_a_second_signal_stops_at_once(
     below = descendants(pool.pid)
     pool.send_signal(signal.SIGINT)
     pool.send_signal(signal.SIGTERM)
-    assert pool.wait(60) == 130
+    assert pool.wait(120) == 130
     eventually(lambda: are_gone(below))
 
 

@@ -82,7 +82,7 @@ def test_rivals_take_turns_and_leave_nothing(tmp_path: Path) -> None:
     path = tmp_path / "run"
     command = [sys.executable, "-c", _RIVAL, str(path)]
     rivals = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
-    assert [rival.communicate(timeout=60)[1] for rival in rivals] == [""] * 3
+    assert [rival.communicate(timeout=120)[1] for rival in rivals] == [""] * 3
     assert not path.exists() or [each.name for each in path.iterdir()] in ([], [LOCK])
 
 

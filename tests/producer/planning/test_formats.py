@@ -11,6 +11,7 @@ import pickle
 import sqlite3
 import tarfile
 import zipfile
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -43,7 +44,7 @@ def _tar() -> bytes:
 
 
 def _sqlite() -> bytes:
-    with sqlite3.connect(":memory:") as connection:
+    with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute("create table texts (text)")
         return connection.serialize()
 

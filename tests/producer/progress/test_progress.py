@@ -184,7 +184,7 @@ def test_status_and_log_say_the_same(slow: tuple[object, ...], tmp_path: Path) -
     said.set()
     watching.join()
     run.terminate()
-    run.communicate(timeout=60)
+    run.communicate(timeout=120)
     assert record["stage"] == "count"
     assert 0 < record["done"] < record["total"]
     assert re.search(r"\d running", record["message"])
@@ -228,7 +228,7 @@ def test_what_runs_is_seen_though_chunks_are_short(
 
     eventually(counted, 60)
     run.terminate()
-    run.communicate(timeout=60)
+    run.communicate(timeout=120)
     # The first is from before the workers had begun, and any may catch one between two chunks.
     later = list(seen.values())[1:]
     assert sum(later) > len(later)

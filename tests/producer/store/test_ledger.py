@@ -228,7 +228,7 @@ def test_nobody_waits_for_a_compaction(tmp_path: Path, monkeypatch: pytest.Monke
     add(ledger, 1, the=1)
     with ThreadPoolExecutor() as pool:
         third = pool.submit(add, ledger, 2, the=1)
-        assert begun.wait(60)
+        assert begun.wait(120)
         try:
             assert ledger.still.acquire(timeout=30), "who shows has to wait"
             ledger.still.release()

@@ -12,6 +12,7 @@ __all__ = [
     "SAMPLE",
     "TIE_BREAKS",
     "UNICODE_VERSION",
+    "VERSION",
     "CountOverflow",
     "Counts",
     "Cutter",
@@ -36,6 +37,7 @@ SAMPLE: Final[int]
 """How many hashes `PayloadInfo.least_hashes` has at the most."""
 
 UNICODE_VERSION: Final[str]
+VERSION: Final[str]
 """The Unicode version of the scanners, such as `18.0.0`: what is a letter, a number or a mark."""
 
 PATTERNS: Final[dict[str, str]]

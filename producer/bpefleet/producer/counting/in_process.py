@@ -14,7 +14,7 @@ from bpefleet.producer.store.history import Attempt
 from bpefleet.shared.corpus.reading import count_spec, encode
 from bpefleet.shared.errors import BpefleetError
 from bpefleet.shared.process.memory import peak_rss
-from bpefleet.shared.queue.tail import Tail, log_segments
+from bpefleet.shared.queue.attempt_log import Tail, log_segments
 from bpefleet.shared.trust.roots import roots_of
 from bpefleet.shared.wire.failures import describe
 from bpefleet.shared.wire.kinds import COUNT

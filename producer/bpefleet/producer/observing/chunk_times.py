@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from bpefleet.producer.store.history import COUNTED, Attempt, read_attempts
 from bpefleet.shared.wire.messages import Message
@@ -71,8 +72,7 @@ class ChunkTime(Message, frozen=True):
     reasons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
+class Times(Struct, frozen=True):
     """What the history of a run tells.
 
     Attributes:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
+
+from msgspec import Struct
 
 from bpefleet.kernel import TIE_BREAKS
 from bpefleet.producer.planning.formats import FORMATS
@@ -119,8 +120,7 @@ class Options(Message, frozen=True):
         return self
 
 
-@dataclass(frozen=True, slots=True)
-class Resources:
+class Resources(Struct, frozen=True):
     """Where a run's work is done; none of it changes the tokenizer.
 
     Attributes:
@@ -223,8 +223,7 @@ def least_chunk_size(pattern: str) -> int:
     return _default_chunk_size(pattern) // _LEAST_PART
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """One run: its sources, its directory, its options and its resources.
 
     Attributes:
@@ -238,7 +237,7 @@ class Request:
     sources: tuple[str, ...]
     out: Path
     options: Options
-    resources: Resources = field(default_factory=Resources)
+    resources: Resources = Resources()
     format: str = "auto"
 
     def checked(self) -> Self:

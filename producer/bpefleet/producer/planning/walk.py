@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.kernel.opening import opened
-from bpefleet.producer.files.lock import was_held
+from bpefleet.producer.files.lock import was_locked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -88,7 +88,7 @@ class Walk:
             return True
         if folder not in self._known:
             # A run that is still being planned has its lock already.
-            self._known[folder] = holds_plan(folder) or was_held(folder)
+            self._known[folder] = holds_plan(folder) or was_locked(folder)
             if self._known[folder]:
                 self.runs.append(folder)
         return self._known[folder]

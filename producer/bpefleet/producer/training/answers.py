@@ -64,7 +64,7 @@ Answer = Folded | Merging | Writing | Trained | Ended
 
 
 def read_answer(line: bytes) -> Answer:
-    """Read a line.
+    """Read a line of the trainer.
 
     Raises:
         MessageError: It is none of the answers.

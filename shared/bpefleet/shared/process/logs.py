@@ -16,7 +16,7 @@ from typing import Final
 from bpefleet.shared.process.text import paragraph
 
 ROOT: Final = "bpefleet"
-"""The logger above all of ours."""
+"""The logger above all loggers of bpefleet."""
 
 HUMAN: Final = "human"
 JSON: Final = "json"

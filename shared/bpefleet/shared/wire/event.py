@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from bpefleet.shared.wire import keys
 from bpefleet.shared.wire.kinds import KINDS, Result
@@ -20,8 +21,7 @@ _MOST: Final = 1 << 20
 """Bytes of an event: a traceback's last lines are a few thousand."""
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """An attempt at a chunk ended.
 
     Attributes:

@@ -9,8 +9,9 @@ Every kind is idempotent by chunk, deterministic, and leaves the truth in the ru
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final, Protocol, Self
+
+from msgspec import Struct
 
 from bpefleet.shared.wire import keys
 from bpefleet.shared.wire.messages import Counted, CountSpec, Message
@@ -58,8 +59,7 @@ class Result(Protocol):
         """As `Message`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """A kind of job.
 
     Attributes:
