@@ -9,6 +9,7 @@ OUT := out/stdlib
 TREE := out/tree
 PARTS := $(addsuffix /bpefleet,producer worker shared dashboard kernel/python)
 CORE := kernel/core/Cargo.toml
+PAGE_TESTS := $(wildcard tests/dashboard/js/*.test.js)
 FUZZ_TARGETS := scan payload merge
 FUZZ_SECONDS ?= 180
 SOAK_MINUTES ?= 5
@@ -20,7 +21,7 @@ AARCH64 := aarch64-unknown-linux-gnu
 KERNEL := $(shell find kernel -name target -prune -o \( -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name Cargo.lock \) -print)
 
 .DEFAULT_GOAL := help
-.PHONY: help install train test test-rust test-python test-slow test-aarch64 fuzz lint format bench soak audit clean
+.PHONY: help install train test test-rust test-page test-python test-slow test-aarch64 fuzz lint format bench soak audit clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -40,12 +41,16 @@ train: install ## Train a tokenizer on the sources of Python's standard library,
 		--chunk-size 4MiB --errors replace -o $(OUT)
 
 # Side by side, as many Python tests wait for something other than a processor.
-test: install ## Run all tests: Rust and Python
-	$(MAKE) --keep-going --jobs=2 test-rust test-python
+test: install ## Run all tests: Rust, JavaScript and Python
+	$(MAKE) --keep-going --jobs=2 test-rust test-page test-python
 
 # The core is tested optimised, with debug assertions and overflow checks.
 test-rust: ## Run the Rust tests
 	cargo test --quiet --manifest-path $(CORE)
+
+test-page: ## Run the tests of the page's JavaScript
+	@if command -v node >/dev/null; then node --test $(PAGE_TESTS); \
+		else echo 'skipped, as node is not installed: $(PAGE_TESTS)'; fi
 
 # Files of Python tests go side by side. Then, with nothing beside them, the tests that fill the
 # machine: of the files that have any, as all take long to import.
@@ -79,6 +84,8 @@ lint: install ## Check style, types, imports and the kernel's stub
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	@if test -x $(BIN)/biome; then $(BIN)/biome lint --error-on-warnings; \
+		else echo 'skipped, as biome has no binary for this machine: biome lint'; fi
 	rm -rf $(TREE) && mkdir -p $(TREE) && cp -r $(PARTS) $(TREE)
 	PYTHONPATH=$(TREE) $(BIN)/lint-imports --no-cache
 	$(BIN)/stubtest bpefleet.kernel._kernel

@@ -32,7 +32,7 @@ def train(task: Task, watch: Stopwatch, /) -> list[bytes]:
     watch.lap("count")
     if not task.merges:
         return []
-    merges = merge(counts, task.merges, tie_break=task.tie_break, consume=True)
+    merges = merge(counts, task.merges, tie_break=task.tie_break, consume=True).merges
     watch.lap("merge")
     tokens = [bytes([byte]) for byte in range(256)]
     for left, right, _count in merges:

@@ -222,7 +222,7 @@ class Encoder:
             self._merged[self._token[left], self._token[right]] = token
             self._token[left + right] = token
         self._special = {s: 256 + len(merges) + index for index, s in enumerate(specials)}
-        self._known: dict[str, Word] = {}
+        self._known: dict[bytes, Word] = {}
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text."""
@@ -231,12 +231,14 @@ class Encoder:
             if piece in self._special:
                 ids.append(self._special[piece])
             else:
-                ids += chain.from_iterable(map(self._ids, pretokens(piece, self._splits)))
+                found = pretokens(piece, self._splits)
+                ids += chain.from_iterable(self.ids(pretoken.encode()) for pretoken in found)
         return ids
 
-    def _ids(self, pretoken: str) -> Word:
+    def ids(self, pretoken: bytes) -> Word:
+        """The ids of a pre-token."""
         if pretoken not in self._known:
-            word = tuple(pretoken.encode())
+            word = tuple(pretoken)
             while found := self._merged.keys() & set(pairwise(word)):
                 first = min(found, key=self._merged.__getitem__)
                 word = _merged(word, first, self._merged[first])

@@ -42,7 +42,7 @@ mod _kernel {
     #[pymodule_export]
     use crate::folded::FoldedCounts;
     #[pymodule_export]
-    use crate::merge::merge;
+    use crate::merge::{merge, Merged};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -58,6 +58,7 @@ mod _kernel {
         )?;
         module.add("CUT_RULES", PyTuple::new(py, CutRule::NAMES)?)?;
         module.add("UNICODE_VERSION", scan::UNICODE_VERSION)?;
+        module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
         module.add("FORMAT_VERSION", payload::FORMAT_VERSION)?;
         module.add("SAMPLE", payload::SAMPLE)?;
         // Told by instances; here so that the classes have them.

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use bpefleet_core::merge::{Arena, Merge, MergeError, Options, TieBreak};
+use bpefleet_core::merge::{Arena, Merge, MergeError, Merged as Outcome, Options, TieBreak};
 use bpefleet_core::payload::Folded;
 use bpefleet_core::table::CountTable;
 use pyo3::exceptions::PyValueError;
@@ -47,6 +47,32 @@ impl Source<'_> {
     }
 }
 
+/// What came of merging.
+#[pyclass(module = "bpefleet.kernel", name = "Merged", frozen, eq)]
+#[derive(PartialEq)]
+pub(crate) struct Merged(Outcome);
+
+#[pymethods]
+impl Merged {
+    /// The left id, the right id and the count of each merge, in order.
+    #[getter]
+    fn merges(&self) -> Vec<(u32, u32, u64)> {
+        tuples(&self.0.merges)
+    }
+
+    /// Bytes of all pre-tokens, each as often as it was counted.
+    #[getter]
+    fn bytes(&self) -> u64 {
+        self.0.bytes
+    }
+
+    /// The tokens that these become when they are encoded with all merges.
+    #[getter]
+    fn tokens(&self) -> u64 {
+        self.0.tokens
+    }
+}
+
 /// Merge the most frequent pair of neighbouring tokens, again and again.
 ///
 /// Bytes are the ids 0 to 255; merge number i makes the id 256 + i. Fewer merges come back when no
@@ -59,12 +85,12 @@ impl Source<'_> {
 ///     min_frequency: Pairs that occur less often are not merged.
 ///     max_token_length: Longer tokens are not made; in bytes.
 ///     progress: Called about ten times a second with the merges made since the call before, in
-///         the form that is returned. What it raises ends the call.
+///         the form of `Merged.merges`. What it raises ends the call.
 ///     consume: Take the counts away as soon as they have been read: `counts` is empty
 ///         afterwards, and its memory is free for the merging.
 ///
 /// Returns:
-///     The left id, the right id and the count of each merge, in order.
+///     The merges, and how many tokens the pre-tokens are with them.
 ///
 /// Raises:
 ///     MergeTooLarge: The different pre-tokens together are too long.
@@ -82,7 +108,7 @@ pub(crate) fn merge(
     max_token_length: Option<usize>,
     progress: Option<Py<PyAny>>,
     consume: bool,
-) -> PyResult<Vec<(u32, u32, u64)>> {
+) -> PyResult<Merged> {
     let tie_break = TieBreak::from_name(tie_break)
         .ok_or_else(|| PyValueError::new_err(format!("no tie rule {tie_break:?}")))?;
     let options = Options {
@@ -107,8 +133,9 @@ pub(crate) fn merge(
         }
         Ok(py.detach(|| arena?.merge(&options, &mut tick)))
     })?;
-    let made = outcome.map_err(|error| from_merge(&error, ticker.into_raised()))?;
-    Ok(tuples(&made))
+    outcome
+        .map(Merged)
+        .map_err(|error| from_merge(&error, ticker.into_raised()))
 }
 
 fn tuples(made: &[Merge]) -> Vec<(u32, u32, u64)> {

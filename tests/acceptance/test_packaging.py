@@ -8,6 +8,7 @@ import subprocess
 import sys
 import venv
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from build.util import project_wheel_metadata
 
 import bpefleet
 import bpefleet.producer
+from bpefleet.kernel import VERSION
 
 pytestmark = pytest.mark.timeout(1200)  # the first that asks for wheels builds the kernel
 
@@ -65,7 +67,10 @@ def test_every_copy_of_the_version_is_the_same() -> None:
         r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE
     )
     assert bpefleet.__version__ == version
+    assert metadata.version("bpefleet") == metadata.version("bpefleet-kernel") == version
+    assert version == VERSION
     copies = {
+        "producer/bpefleet/__init__.py": r'^__version__: Final = "(.+)"$',
         "kernel/Cargo.toml": r'^version = "(.+)"$',
         "docker-compose.yml": r"image: bpefleet:(\S+)",
         "deploy/kubernetes/image/kustomization.yaml": r"newTag: (\S+)",

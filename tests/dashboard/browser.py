@@ -31,6 +31,12 @@ MARKS = [
 
 TEXTS = """
 window.texts = [];
+const clear = CanvasRenderingContext2D.prototype.clearRect;
+CanvasRenderingContext2D.prototype.clearRect = function (...box) {
+  const figure = this.canvas.closest("figure")?.id;
+  window.texts = window.texts.filter((text) => text.figure !== figure);
+  return clear.call(this, ...box);
+};
 const draw = CanvasRenderingContext2D.prototype.fillText;
 CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
   const box = this.measureText(text), at = this.getTransform(), { width, height } = this.canvas;
@@ -38,10 +44,29 @@ CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
                    [box.actualBoundingBoxRight, box.actualBoundingBoxDescent]]
     .map(([right, down]) => at.transformPoint({ x: x + right, y: y + down }));
   const inside = ({ x, y }) => x >= -1 && y >= -1 && x <= width + 1 && y <= height + 1;
-  window.texts.push({ text, inside: corners.every(inside) });
+  const [{ x: left, y: top }, { x: right, y: bottom }] = corners;
+  window.texts.push({ text, inside: corners.every(inside), left, right, top, bottom,
+                      figure: this.canvas.closest("figure")?.id });
   return draw.call(this, text, x, y);
 };"""
-"""Keeps the texts that are drawn, and whether all of each is within its picture."""
+"""Keeps the texts that are drawn: where, and whether all of each is within its picture."""
+
+
+def overlapping(texts: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Those of `TEXTS` that lie over each other in a figure; turned ones are left out."""
+    level = [
+        text for text in texts if text["bottom"] > text["top"] and text["right"] > text["left"]
+    ]
+    return [
+        (one["text"], other["text"])
+        for i, one in enumerate(level)
+        for other in level[i + 1 :]
+        if one["figure"] == other["figure"]
+        and one["left"] < other["right"] + 3
+        and other["left"] < one["right"] + 3
+        and one["top"] < other["bottom"]
+        and other["top"] < one["bottom"]
+    ]
 
 
 def open_browser(playwright: Playwright) -> Browser:

@@ -71,7 +71,7 @@ class Pages:
 
     def wait(self, selector: str, text: re.Pattern[str]) -> None:
         """Wait until one of them has a text."""
-        expect(self._pages["light"].locator(selector)).to_contain_text(text, timeout=120_000)
+        expect(self._pages["light"].locator(selector)).to_contain_text(text, timeout=400_000)
 
     def click(self, selector: str) -> None:
         """Click in all of them."""
@@ -104,7 +104,7 @@ def main(where: str | None) -> None:
             pages.open(f"/runs/{name}")
             pages.wait("#percent", re.compile(r"^[4-9]\d\."))
             pages.take("running", "#workers-now", re.compile(r"[12] at a chunk"))
-            pages.take("failed", "#stage", "holding", 120)
+            pages.take("failed", "#stage", "holding", 400)
             pages.open()
             pages.take("runs", "#runs", "holding")
             pages.open(f"/runs/{name}")
@@ -112,8 +112,8 @@ def main(where: str | None) -> None:
             pages.take("failed", "#stage", "holding")
             mend(texts / TREACHEROUS)
             pages._pages["light"].click("#retry-all")
-            pages.take("done", "#stage", "done", 60)
-            run.communicate(timeout=120)
+            pages.take("done", "#stage", "done", 200)
+            run.communicate(timeout=200)
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ def _no_detail(detail: dict[str, Any]) -> None:
 def test_a_run_whose_detail_is_odd_is_shown_without_it(
     board: Dashboard, connection: Redis, spoil: Any
 ) -> None:
-    data = orjson.loads(orjson.dumps(sample_detail(run="odd")))
+    data = orjson.loads(sample_detail(run="odd").to_bytes())
     spoil(data)
     post(connection, sample_snapshot(run="odd"))
     connection.set("bpefleet:detail:odd", orjson.dumps(data))

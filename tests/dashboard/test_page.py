@@ -6,10 +6,10 @@ import json
 import os
 import re
 import signal
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 from playwright.sync_api import expect
 
 from bpefleet.shared.process.text import visible

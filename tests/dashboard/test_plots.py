@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from tests.dashboard.browser import MARKS, TEXTS, opened
+from bpefleet.shared.wire.detail import Detail, Sample
+from tests.dashboard.browser import MARKS, TEXTS, opened, overlapping
 from tests.dashboard.samples import post, sample_detail, sample_snapshot
 from tests.eventually import eventually
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
     from redis import Redis
 
-    from bpefleet.shared.wire.detail import Detail
     from tests.dashboard.serving import Dashboard
 
 pytestmark = MARKS
@@ -88,12 +88,14 @@ def test_what_is_pointed_at_is_told_and_else_the_latest(
 
 
 @pytest.mark.parametrize("width", [390, 1200])
+@pytest.mark.parametrize("spacing", [1, 2.3, 50, 3000])
 def test_the_texts_of_the_axes_are_round_and_whole(
-    browser: Browser, board: Dashboard, connection: Redis, width: int
+    browser: Browser, board: Dashboard, connection: Redis, width: int, spacing: float
 ) -> None:
+    samples, now = sample_detail().series, sample_snapshot().updated
     series = tuple(
-        replace(s, bytes=s.bytes * 10**7, unique=s.unique * 3000, redis_memory=10**9)
-        for s in sample_detail().series
+        Sample(now - spacing * (60 - i), int(s.bytes * 10**7 * spacing), s.unique * 3000, 10**9)
+        for i, s in enumerate(samples)
     )
     post(connection, sample_snapshot(), sample_detail(series=series))
     with opened(browser, board, viewport={"width": width, "height": 800}) as page:
@@ -105,8 +107,11 @@ def test_the_texts_of_the_axes_are_round_and_whole(
     # Every other one will do: how many there are is up to the room.
     wanted = {"0", "0.4 GB/s", "0.8 GB/s", "4,000,000", "8,000,000", "0.4 GB", "0.8 GB"}
     assert wanted <= words
-    assert len([word for word in words if re.fullmatch(r"\d\d:\d\d:\d[05]", word)]) > 1
+    clock = {1: r":\d[05]", 2.3: r"(:[03]0)?", 50: "", 3000: ""}[spacing]
+    times = rf"\d\d:\d\d{clock}|\d+ [A-Z][a-z]+"
+    assert len([word for word in words if re.fullmatch(times, word)]) > 1
     assert [text for text in texts if not text["inside"]] == []
+    assert overlapping(texts) == []
 
 
 def test_a_plot_follows_the_window_and_the_scheme(

@@ -23,6 +23,7 @@ from tests.dashboard.samples import RUN, post, sample_snapshot
 from tests.dashboard.serving import dashboard
 from tests.dashboard.test_page import pytestmark, status
 from tests.eventually import eventually
+from tests.logged import logged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -267,20 +268,21 @@ def test_elsewhere_the_link_has_a_ticket_for_the_one_report(
 
 
 def test_a_report_that_is_too_large_is_left_out(redis_url: str, connection: Redis) -> None:
-    said: list[str] = []
-    post_report(redis_url, sample_snapshot(), b"x" * (LARGEST_REPORT + 1), said.append)
+    with logged() as said:
+        post_report(redis_url, sample_snapshot(), b"x" * (LARGEST_REPORT + 1))
     assert "it has 2,097,153 bytes, and there is room for 2,097,152" in said[0]
     assert not connection.exists(report_key(RUN))
-    post_report(redis_url, sample_snapshot(), b"x" * LARGEST_REPORT, said.append)
+    with logged() as said:
+        post_report(redis_url, sample_snapshot(), b"x" * LARGEST_REPORT)
     assert connection.strlen(report_key(RUN)) == LARGEST_REPORT
-    assert len(said) == 1
+    assert said == []
 
 
 def test_how_merging_went_stays_on_the_page(redis_url: str, connection: Redis) -> None:
     """The report's writer does not know; the run told. What is no status is passed over."""
     merging = Merging(1234.5, None)
     for shown, expected in (
-        (orjson.dumps(sample_snapshot(merging=merging)), merging),
+        (sample_snapshot(merging=merging).to_bytes(), merging),
         (None, None),
         (b"{}", None),
         (b"\xff", None),
@@ -288,7 +290,7 @@ def test_how_merging_went_stays_on_the_page(redis_url: str, connection: Redis) -
         connection.delete(status_key(RUN))
         if shown is not None:
             connection.set(status_key(RUN), shown)
-        post_report(redis_url, sample_snapshot(merging=None), b"report", pytest.fail)
+        post_report(redis_url, sample_snapshot(merging=None), b"report")
         data: Any = connection.get(status_key(RUN))
         assert Snapshot.from_json(orjson.loads(data)).merging == expected
 

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from bpefleet.producer import train
-from bpefleet.producer.cli.status import find, lines
+from bpefleet.producer.cli.status import Finder, lines
 from bpefleet.producer.files.lock import locked
 from bpefleet.producer.observing.merging_view import MergingView
 from bpefleet.producer.observing.snapshot import at_rest
@@ -20,6 +20,7 @@ from bpefleet.producer.observing.status_file import StatusFile
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.producer.store.history import Attempt, Journal
+from bpefleet.producer.training.sample_tokens import Picked
 from bpefleet.shared.wire.messages import Failed
 from bpefleet.shared.wire.status import DONE, PLANNED, STOPPED, Merging, Snapshot
 from tests.command import bpefleet, start
@@ -72,14 +73,14 @@ def test_a_run_that_no_process_is_at_is_stopped_though_nothing_is_counted(
     out = train(text, vocab_size=265, out=tmp_path / "run", workers=0).directory
     for path in (out / "manifest.json", *(out / "counts").iterdir()):
         path.unlink()
-    assert find(str(out), None).stage == STOPPED
+    assert Finder(str(out), None).find().stage == STOPPED
     os.utime(out / "plan.json", (1e9, 1e9))
     with locked(out):
-        begun = find(str(out), None)  # a session that has shown nothing yet
+        begun = Finder(str(out), None).find()  # a session that has shown nothing yet
         assert (begun.stage, begun.ended) == (PLANNED, None)
         assert begun.producer == f"process {os.getpid()} on {os.uname().nodename}"
         StatusFile(RunDirectory.open(out)).close()
-    now = find(str(out), None)
+    now = Finder(str(out), None).find()
     assert (now.stage, now.producer, now.planned, now.resumed) == (STOPPED, "", 1e9, True)
     shown = "\n".join(lines(now))
     assert "started  2001-09-09 01:46:40 UTC, stopped 20" in shown
@@ -118,7 +119,7 @@ def test_merging_tells_the_time_left(text: Path, tmp_path: Path) -> None:
         status.mirror = shown.append
         status.now = sample_snapshot(stage="merge", merges=1000, eta=None)
         view._pace.see(0, time.monotonic() - 4)
-        view.merged(200, {"latest": [], "longest": []})
+        view.merged(200, Picked((), ()))
         status.close()
     merging = shown[0]
     assert merging.merging is not None

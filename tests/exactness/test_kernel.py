@@ -144,13 +144,18 @@ def test_merges_of_tables(
     longest: int | None,
 ) -> None:
     expected = naive.steps(found, tie_break, min_frequency=min_frequency, max_token_length=longest)
-    assert merge(
+    merged = merge(
         table_of(found),
         wanted,
         tie_break=tie_break,
         min_frequency=min_frequency,
         max_token_length=longest,
-    ) == numbered(list(islice(expected, wanted)))
+    )
+    steps = list(islice(expected, wanted))
+    assert merged.merges == numbered(steps)
+    assert merged.bytes == sum(len(pretoken) * count for pretoken, count in found.items())
+    encoder = naive.Encoder((), [step.merge for step in steps], ())
+    assert merged.tokens == sum(len(encoder.ids(each)) * count for each, count in found.items())
 
 
 @pytest.mark.parametrize("pattern", NAMES)

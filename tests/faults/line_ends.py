@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-import orjson
 from rq import get_current_job
 
 from bpefleet.producer.files.atomic import write_atomically
@@ -30,15 +28,13 @@ if TYPE_CHECKING:
 FOLDER = "lines"
 
 
-@dataclass(frozen=True, slots=True)
-class LinesSpec(Message):
+class LinesSpec(Message, frozen=True):
     """What a worker is told."""
 
     segments: tuple[Segment, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LineEnds(Message):
+class LineEnds(Message, frozen=True):
     """What it answers: it needs no payload."""
 
     line_ends: int
@@ -88,7 +84,7 @@ class StoreLineEnds:
         return 0
 
     def add(self, chunk: int, result: LineEnds, _payload: bytes | None) -> Failed | None:
-        write_atomically(self.folder / f"{chunk}.json", orjson.dumps(result))
+        write_atomically(self.folder / f"{chunk}.json", result.to_bytes())
         self.stored.add(chunk)
         return None
 

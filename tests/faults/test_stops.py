@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 from bpefleet.producer.counting.requests import RETRY_FILE
-from bpefleet.producer.files.lock import hold, holder
+from bpefleet.producer.files.lock import holder, lock_id
 from bpefleet.producer.observing.snapshot import SNAPSHOT
 from bpefleet.producer.store.directory import COUNTS, PLAN
 from bpefleet.producer.store.stop import CANCEL, ask_cancel
@@ -171,7 +171,7 @@ def test_cancel_of_another_run_stops_nobody(slow: Task, launch: Launcher, out: P
     """What was meant for a process before is left aside."""
     run = launch(*slow.train(out), "--workers", 2)
     eventually(lambda: counted(out) > 2)
-    held = hold(out)
+    held = lock_id(out)
     run.kill()
     assert held is not None
     ask_cancel(out, held)

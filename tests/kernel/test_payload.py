@@ -53,7 +53,7 @@ def test_what_was_folded_is_merged_and_freed() -> None:
     assert merge(folded, 50) == merge(counts, 50)
     assert len(folded) == len(counts)
     assert merge(folded, 50, consume=True) == merge(counts, 50)
-    assert (len(folded), folded.items(), merge(folded, 50)) == (0, [], [])
+    assert (len(folded), folded.items(), merge(folded, 50).merges) == (0, [], [])
 
 
 @pytest.mark.parametrize("kind", [bytearray, memoryview])

@@ -9,12 +9,12 @@ import sys
 import textwrap
 import time
 import zlib
-from dataclasses import replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import orjson
 import pytest
+from msgspec.structs import replace
 
 from bpefleet.kernel import Counts, PayloadError, regexes
 from bpefleet.producer.api import train

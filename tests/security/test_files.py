@@ -18,6 +18,7 @@ from bpefleet.producer.observing.status_file import StatusFile
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.store.directory import COUNTS, PLAN, RunDirectory
 from bpefleet.producer.store.history import ATTEMPTS
+from bpefleet.producer.training.sample_tokens import Picked
 from bpefleet.shared.errors import ExitCode, OutputError
 from bpefleet.shared.tokenizer import MANIFEST
 from tests.artifacts import ARTIFACTS, artifacts
@@ -162,7 +163,7 @@ def test_a_snapshot_follows_no_link(stopped: Path, tmp_path: Path) -> None:
     (stopped / f"{SNAPSHOT}.new").symlink_to(tmp_path / "victim")
     with locked(stopped), Progress(show=False) as progress:
         status = StatusFile(RunDirectory.open(stopped))
-        MergingView(status, progress).merged(1, {"latest": [], "longest": []})
+        MergingView(status, progress).merged(1, Picked((), ()))
         assert (stopped / SNAPSHOT).is_file()
         status.close()
     assert not (tmp_path / "victim").exists()

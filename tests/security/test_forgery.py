@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
 import pytest
+from msgspec.structs import replace
 
 from bpefleet.kernel import Counts
 from bpefleet.producer.store.history import read_attempts

@@ -45,7 +45,7 @@ def finished(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _look(folder: Path) -> None:
     """All that looks at a run directory and changes nothing."""
     directory = RunDirectory.open(folder)
-    _ = directory.missing, directory.complete
+    _ = directory.manifest, directory.complete
     read_index(directory.counts)
     for chunk in range(len(directory.plan.chunks)):
         directory.plan.describe(chunk)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
-from bpefleet.producer.cli.status import find, lines
+from bpefleet.producer.cli.status import Finder, lines
 from bpefleet.shared.errors import ExitCode, QueueError
 from bpefleet.shared.trust.signing import Signer
 from bpefleet.shared.wire import keys
@@ -152,7 +152,7 @@ def test_what_redis_says_of_a_run(
     ):
         connection.set(keys.status_key("run"), data)
         try:
-            assert list(lines(find("run", redis_url)))
+            assert list(lines(Finder("run", redis_url).find()))
         except QueueError as error:
             assert "no status" in error.message  # noqa: PT017
     for data in (good, orjson.dumps(snapshot | {_EVIL: 1})):

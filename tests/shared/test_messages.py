@@ -38,8 +38,8 @@ def test_arbitrary_data_is_refused(data: Any, kind: type[Message]) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"kind": 1}, "Failed.kind: expected str, got int"),
-        ({"more": ""}, "missing or unknown fields: more"),
+        ({"kind": 1}, r"Failed: Expected `str`, got `int` - at `\$.kind`"),
+        ({"more": ""}, "Failed: Object contains unknown field `more`"),
     ],
 )
 def test_what_is_wrong_is_named(change: dict[str, object], message: str) -> None:

@@ -11,8 +11,10 @@ import tiktoken
 from hypothesis import assume, given, settings
 from tokenizers import Regex, pre_tokenizers
 
-from bpefleet.shared.pretokens.regex_dialects import HUGGINGFACE, TIKTOKEN, translated
-from bpefleet.shared.pretokens.regex_sets import PROPERTIES, ForeignError
+from bpefleet.shared.pretokens.regex_cursor import ForeignError
+from bpefleet.shared.pretokens.regex_dialects import HUGGINGFACE, TIKTOKEN
+from bpefleet.shared.pretokens.regex_sets import PROPERTIES
+from bpefleet.shared.pretokens.regex_translation import translated
 from tests.exactness.cases import bounded
 from tests.oracles import ffbpe_counts
 from tests.regexes import REGEXES, TRIED

@@ -18,7 +18,7 @@ from bpefleet.shared.process.command import (
     port_option,
     redis_option,
 )
-from bpefleet.shared.process.lifeline import die_with
+from bpefleet.shared.process.die_with_parent import die_with
 
 _EXTRA: Final = ("starlette", "uvicorn", "prometheus_client")
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
-
-import orjson
 
 from bpefleet.shared.process.repeated_warnings import RepeatedWarnings
 from bpefleet.shared.process.text import line
 from bpefleet.shared.wire.keys import CONTROL_TTL, control_key
-from bpefleet.shared.wire.messages import Message, MessageError
+from bpefleet.shared.wire.messages import Int, Message
 from bpefleet.shared.wire.request import CANCEL, RETRY, make_request, sign_request
 
 if TYPE_CHECKING:
@@ -30,11 +27,10 @@ class RefusedError(Exception):
     """A request that cannot be met now; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wish(Message):
+class Wish(Message, frozen=True):
     """The body of a request: for a retry the chunks, none for all that failed."""
 
-    chunks: tuple[int, ...] = ()
+    chunks: tuple[Int, ...] = ()
 
 
 def read_wish(body: bytes) -> Wish:
@@ -43,10 +39,7 @@ def read_wish(body: bytes) -> Wish:
     Raises:
         MessageError: It is none.
     """
-    try:
-        return Wish.from_json(orjson.loads(body))
-    except orjson.JSONDecodeError as error:
-        raise MessageError(f"no JSON: {error}") from error
+    return Wish.from_bytes(body)
 
 
 async def ask(

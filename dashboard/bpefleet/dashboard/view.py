@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-import orjson
+from msgspec.structs import replace
 
 from bpefleet.shared.process.text import printable
 from bpefleet.shared.wire.detail import BOUNDS, STATES, Detail
@@ -52,10 +52,10 @@ def read_view(run: str, snapshot: bytes, detail: bytes | None) -> View:
     Raises:
         MessageError: It is something else, or another run's.
     """
-    now = Snapshot.from_json(_parse(snapshot))
+    now = Snapshot.from_bytes(snapshot)
     if now.run != run:
         raise MessageError("the status names another run")
-    more = Detail.from_json(_parse(detail)) if detail else None
+    more = Detail.from_bytes(detail) if detail else None
     if more is not None and (more.run != run or len(more.states) != now.chunks):
         raise MessageError("the detail is not that of the run")
     if more is not None:
@@ -109,13 +109,6 @@ def _detail_parts(detail: Detail | None) -> Parts:
         "courses": {"times": data["times"], "workers": _shown(data["courses"])},
         **{name: _shown(data[name]) for name in _SHOWN_AS_THEY_ARE},
     }
-
-
-def _parse(data: bytes) -> Any:
-    try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        raise MessageError(f"no JSON: {error}") from error
 
 
 def _shown(data: Any) -> Any:

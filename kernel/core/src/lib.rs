@@ -33,7 +33,7 @@
 //!     min_frequency: 0,
 //!     max_token_length: None,
 //! };
-//! let merges = merge(counts.iter(), &options, &mut |_| ControlFlow::Continue(()))?;
+//! let merges = merge(counts.iter(), &options, &mut |_| ControlFlow::Continue(()))?.merges;
 //! // `ow` four times, as `lo`, and the greater of the two; then `l` and `ow`.
 //! assert_eq!((merges[0].left, merges[0].right, merges[0].count), (111, 119, 4));
 //! assert_eq!((merges[1].left, merges[1].right, merges[1].count), (108, 256, 4));

@@ -23,6 +23,7 @@ Each class names the exit code of the command line; the message says what happen
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Final
 
 
 class ExitCode(IntEnum):
@@ -139,3 +140,36 @@ class InterruptedRunError(BpefleetError):
     """The run was stopped by Ctrl-C or SIGTERM."""
 
     exit_code = ExitCode.INTERRUPTED
+
+
+_KINDS: Final = {
+    each.__name__: each
+    for each in (
+        BpefleetError,
+        UsageError,
+        EncodingError,
+        SourceError,
+        InvalidTextError,
+        NotTextError,
+        SourceChangedError,
+        ExhaustedError,
+        OutputError,
+        QueueError,
+        NoWorkersError,
+        ChunksFailedError,
+        TrainerError,
+        InterruptedRunError,
+    )
+}
+"""The errors that one process may tell another of, by their names: no other class is ever made of
+what was read."""
+
+
+def kind_of(error: BpefleetError) -> str:
+    """What another process is told of an error's class: its name, or that of the nearest above."""
+    return next(each.__name__ for each in type(error).__mro__ if each in _KINDS.values())
+
+
+def class_of(kind: str) -> type[BpefleetError] | None:
+    """The class of the errors of a kind; None if this is no kind of ours."""
+    return _KINDS.get(kind)

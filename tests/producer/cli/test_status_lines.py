@@ -1,12 +1,22 @@
-"""A snapshot in words: what a person at a terminal sees of the merge stage."""
+"""`bpefleet status`: what a person at a terminal sees, and how it is found."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import os
+from typing import TYPE_CHECKING
 
-from bpefleet.producer.cli.status import lines
+import pytest
+from msgspec.structs import replace
+
+from bpefleet.producer import train
+from bpefleet.producer.cli.status import Finder, lines
+from bpefleet.producer.store.directory import PLAN
+from bpefleet.shared.errors import OutputError
 from bpefleet.shared.wire.status import DONE, MERGE, Examples, Merging, Token
 from tests.dashboard.samples import sample_snapshot
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_merges_their_rate_and_examples_of_tokens() -> None:
@@ -22,3 +32,18 @@ def test_merges_their_rate_and_examples_of_tokens() -> None:
 
 def test_nothing_of_it_before() -> None:
     assert not [line for line in lines(sample_snapshot()) if "merges" in line or "latest" in line]
+
+
+def test_a_plan_is_read_once_however_often_one_looks(tmp_path: Path) -> None:
+    text, plan = tmp_path / "text", tmp_path / "run" / PLAN
+    text.write_text("low lower lowest " * 100)
+    train(text, vocab_size=260, out=plan.parent, workers=0)
+    finder = Finder(str(plan.parent), None)
+    first = finder.find()
+    written = plan.stat()
+    plan.write_bytes(b" " * written.st_size)
+    os.utime(plan, ns=(written.st_atime_ns, written.st_mtime_ns))
+    assert finder.find().run == first.run
+    os.utime(plan)  # as another run's would be
+    with pytest.raises(OutputError, match="damaged"):
+        finder.find()

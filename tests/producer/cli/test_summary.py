@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bpefleet.producer.planning.sources import find_files
-from bpefleet.producer.training.sample_rate import taste
 from bpefleet.shared.tokenizer import MANIFEST, Tokenizer
 from tests.command import bpefleet
 from tests.texts import english
@@ -55,47 +53,31 @@ def test_the_end_of_a_run(corpus: Path, tmp_path: Path, workers: int) -> None:
     tokenizer = Tokenizer.load(out)
     longest = max(map(len, tokenizer.ranks))
     assert f"the longest has {longest} bytes: '" in tokens
-    rate = float(re.findall(r"([\d.]+) bytes per token on a sample", tokens)[0])
-    text = (corpus / "b.txt").read_text()
-    assert rate == pytest.approx(len(text.encode()) / len(tokenizer.encode(text)), rel=0.1)
+    (rate,) = re.findall(r"([\d.]+) bytes per token on the whole corpus", tokens)
+    size, encoded = _encoded(corpus, tokenizer)
+    assert rate == f"{size / encoded:.2f}"
+    totals = manifest["totals"]
+    assert (totals["pretoken_bytes"], totals["tokens"]) == (size, encoded)
     others = len(manifest["files"]) - 1
     assert files == f"  files   {out}/tokenizer.json and {others} others; report: {out}/report.html"
 
 
-def test_a_sample_is_text_of_the_corpus_without_its_special_tokens(
-    corpus: Path, tmp_path: Path
+def _encoded(corpus: Path, tokenizer: Tokenizer) -> tuple[int, int]:
+    """The bytes of a corpus without its special tokens, and the tokens that they become."""
+    pieces = [piece for path in corpus.iterdir() for piece in path.read_text().split(SPECIAL)]
+    return sum(len(p.encode()) for p in pieces), sum(len(tokenizer.encode(p)) for p in pieces)
+
+
+@pytest.mark.parametrize("tie_break", ["lexmax", "lexmin", "rawid", "hf"])
+@pytest.mark.parametrize(
+    "options", [(), ("--min-frequency", 40), ("--max-token-length", 4)], ids=str
+)
+def test_bytes_per_token_are_exact(
+    corpus: Path, tmp_path: Path, tie_break: str, options: tuple[str | int, ...]
 ) -> None:
-    result = bpefleet("train", corpus, "--vocab-size", 400, "-o", tmp_path / "run", "--workers", 0)
+    words = ("--vocab-size", 600, "--allow-fewer-merges", "--tie-break", tie_break, *options)
+    result = bpefleet("train", corpus, "-o", tmp_path / "run", "--workers", 0, *words)
     assert result.returncode == 0, result.stderr
-    tokenizer = Tokenizer.load(tmp_path / "run")
-    files = find_files([str(corpus)])
-    found = taste(tokenizer, files)
-    assert found is not None
-    assert 40_000 < found["bytes"] <= 65_536
-    tiny = tmp_path / "tiny.txt"
-    tiny.write_text(f"low lower{SPECIAL}lowest")
-    text = "low lowerlowest"
-    assert (found := taste(tokenizer, find_files([str(tiny)])))
-    assert found["bytes"] == len(text)
-    (whole,) = find_files([str(tiny)])
-    tiny.unlink()
-    assert taste(tokenizer, [whole]) is None
-
-
-def test_a_text_of_special_tokens_only_has_no_sample(corpus: Path, tmp_path: Path) -> None:
-    result = bpefleet("train", corpus, "--vocab-size", 400, "-o", tmp_path / "run", "--workers", 0)
-    assert result.returncode == 0, result.stderr
-    only = tmp_path / "only.txt"
-    only.write_text(SPECIAL * 10)
-    assert taste(Tokenizer.load(tmp_path / "run"), find_files([str(only)])) is None
-
-
-def test_a_sample_that_the_pattern_takes_too_long_on_ends_no_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("bpefleet.kernel.regexes._PATIENCE", 0.1)
-    path = tmp_path / "text"
-    path.write_text("a" * 100 + "c")
-    tokens = {byte: bytes([byte]) for byte in range(256)}
-    tokenizer = Tokenizer(tokens, [], pattern=r"(?:a|aa)+$|b")
-    assert taste(tokenizer, find_files([str(path)])) is None
+    totals = json.loads((tmp_path / "run" / MANIFEST).read_text())["totals"]
+    expected = _encoded(corpus, Tokenizer.load(tmp_path / "run"))
+    assert (totals["pretoken_bytes"], totals["tokens"]) == expected

@@ -16,6 +16,7 @@ from bpefleet.producer.observing.merging_view import MergingView
 from bpefleet.producer.observing.status_file import StatusFile
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.store.directory import RunDirectory
+from bpefleet.producer.store.manifest import Facts
 from bpefleet.producer.store.stop import Stop
 from bpefleet.producer.training.milestones import Milestones
 from bpefleet.producer.training.versions import versions
@@ -51,14 +52,14 @@ def test_a_trainer_that_takes_long_to_end_spoils_no_finished_run(
     (tmp_path / "sitecustomize.py").write_text(_LONG)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(merge, "_PATIENCE", patience)
-    facts = {"versions": versions(run.plan.engine), "stages": {}, "missing": []}
+    facts = Facts(versions(run.plan.engine), {}, ())
     with Progress(show=False) as progress:
         with TrainerProcess(run.path) as trainer:
             view = MergingView(StatusFile(run), progress)
             manifest = trainer.train(facts, Milestones(run.plan), view, Stop(run.path))
             begun = time.monotonic()
         assert time.monotonic() - begun < 30
-    assert manifest["totals"]["merges"] == 143
+    assert manifest.totals.merges == 143
     assert artifacts(run.path) == artifacts(tmp_path / "done")
     trainer._process.wait()
 
@@ -70,5 +71,5 @@ def test_a_stop_ends_a_trainer_that_says_nothing(run: RunDirectory) -> None:
         stop.request()
         view = MergingView(StatusFile(run), progress)
         with pytest.raises(InterruptedRunError):
-            trainer.train({"stages": {}}, Milestones(run.plan), view, stop)
+            trainer.train(Facts({}, {}, ()), Milestones(run.plan), view, stop)
         assert trainer._process.poll() == -signal.SIGKILL  # nothing writes to the run any more

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from bpefleet.kernel import CUT_RULES, Cutter
 from bpefleet.producer.planning.sources import SourceFile
-from bpefleet.producer.planning.split import MAX_SEGMENTS, demand_few, even_chunk_size, split
-from bpefleet.shared.errors import ExitCode, SourceError, UsageError
+from bpefleet.producer.planning.split import MAX_SEGMENTS, split
+from bpefleet.shared.errors import SourceError
 from bpefleet.shared.pretokens.patterns import PATTERNS, resolve
 from tests.logged import logged
 from tests.naive import pieces, pretokens
@@ -156,36 +156,7 @@ def test_a_fifo_in_a_file_s_place_is_not_waited_for(tmp_path: Path) -> None:
         chunks_of([file], "gpt2", 1000)
 
 
-def test_chunks_without_end_are_refused_with_the_size_that_would_do() -> None:
-    with pytest.raises(
-        UsageError, match=r"1,000,000 jobs\nhint: .* make it 10kB or more"
-    ) as caught:
-        demand_few(10**9, 1000)
-    assert caught.value.exit_code == ExitCode.USAGE
-    demand_few(10**9, 10_000)
-    demand_few(10**9, 10**9)
-
-
 def test_very_many_tiny_files_make_jobs_of_bounded_size(tmp_path: Path) -> None:
     file = source(tmp_path / "tiny", b"x")
     chunks, _ = chunks_of([file] * (MAX_SEGMENTS + 1), "gpt2", 1 << 20)
     assert [len(chunk) for chunk in chunks] == [MAX_SEGMENTS, 1]
-
-
-@given(total=st.integers(0, 10**13), size=st.integers(1, 10**10), workers=st.integers(0, 512))
-def test_even_chunks_are_no_larger_and_end_together(total: int, size: int, workers: int) -> None:
-    even = even_chunk_size(total, size, workers)
-    assert 1 <= even <= size
-    if 10**4 < even < size:  # more than there are chunks, or rounding would leave some out
-        assert -(-total // even) % max(workers, 1) == 0
-
-
-@given(
-    total=st.integers(0, 10**13),
-    size=st.integers(1, 10**10),
-    workers=st.integers(0, 10**6),
-    least=st.integers(1, 10**8),
-)
-def test_many_workers_make_no_tiny_chunks(total: int, size: int, workers: int, least: int) -> None:
-    even = even_chunk_size(total, size, workers, least=least)
-    assert min(size, least) <= even <= size

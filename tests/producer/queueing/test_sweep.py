@@ -189,8 +189,8 @@ def test_only_what_is_alive_and_ours_counts_as_a_worker(at_bench: Any, connectio
 
     async def test(bench: Bench) -> None:
         await bench.look()
-        assert bench.sweep.workers == 1
-        assert [seen.name for seen in bench.sweep.seen] == ["ours", "stranger"]
+        assert len(bench.sweep.workers) == 1
+        assert [seen.name for seen in bench.sweep.workers.seen] == ["ours", "stranger"]
 
     at_bench(test)
 

@@ -8,7 +8,7 @@ import pytest
 
 from bpefleet.producer.reports.document import Chart, Report
 from bpefleet.producer.reports.render import page
-from tests.dashboard.browser import MARKS, TEXTS
+from tests.dashboard.browser import MARKS, TEXTS, overlapping
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,6 +83,7 @@ def test_axes_have_round_numbers_none_cut_off(
         else:
             pytest.fail(f"{drawn}")
         assert all(text["inside"] for text in report.texts)
+        assert overlapping(report.texts) == []
 
 
 @pytest.mark.parametrize("values", [(), (0.0, 0.0), (1e-9,), (7.0, 5e9), (3.0,) * 100])
@@ -119,6 +120,16 @@ def test_sizes_that_double_are_evenly_spaced(browser: Browser, tmp_path: Path) -
             "4,100",
         ]
         assert report.hover(0.33).startswith("tokens 1,024")
+
+
+@pytest.mark.parametrize("count", [1, 3, 12])
+def test_any_number_of_sizes_has_an_axis(browser: Browser, tmp_path: Path, count: int) -> None:
+    sizes = (*(512 * 2**i for i in range(count)), 400 * 2**count)
+    chart = Chart("c", "line", sizes, "u", "tokens", positions=sizes, log=True)
+    with browser.new_context(viewport={"width": 390, "height": 800}) as context:
+        report = Opened(context.new_page(), tmp_path / "r.html", chart)
+        assert f"{sizes[-1]:,}" in [text["text"] for text in report.texts]
+        assert overlapping(report.texts) == []
 
 
 def test_colours_follow_the_scheme(browser: Browser, tmp_path: Path) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import orjson
 import pytest
+from msgspec.structs import replace
 
 from bpefleet.producer import train
 from bpefleet.producer.cli.profile import lines

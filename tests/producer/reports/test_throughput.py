@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from bpefleet.producer.reports.document import Chart, Paragraph, Table
 from bpefleet.producer.reports.sections.rates import Level, Stretch, over_time, scaling, stretches

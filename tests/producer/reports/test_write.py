@@ -16,6 +16,7 @@ from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.shared.errors import ExitCode, OutputError, SourceChangedError, SourceError
 from bpefleet.shared.tokenizer import Tokenizer
 from tests.command import bpefleet
+from tests.logged import logged
 from tests.naive import Encoder
 from tests.producer.reports.reading import rendered, seen
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 def test_measured_on_held_out_text(run: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.txt"
     other.write_text("0123456789" * 1000)
-    paths = write_report(run, compare=(), held_out=[str(other)], sample_bytes=1000, warn=print)
+    paths = write_report(run, compare=(), held_out=[str(other)], sample_bytes=1000)
     text = seen(paths[0])
     assert "text that it was not trained on" in text
     assert "\nother.txt\n10.0 kB\n" in text
@@ -35,7 +36,7 @@ def test_measured_on_held_out_text(run: Path, tmp_path: Path) -> None:
 
 def test_what_cannot_be_reported_is_said(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="no run directory"):
-        write_report(tmp_path, compare=(), held_out=(), sample_bytes=1, warn=print)
+        write_report(tmp_path, compare=(), held_out=(), sample_bytes=1)
 
 
 def test_what_cannot_be_compared_is_said_and_the_rest_is_written(run: Path, tmp_path: Path) -> None:
@@ -59,9 +60,7 @@ def test_a_merged_run_tells_no_speed_of_counting(run: Path, tmp_path: Path) -> N
     for source, out in ((run, tmp_path / "m"), (tmp_path / "m", tmp_path / "m2")):
         merged = bpefleet("merge", source, "--vocab-size", 600, "-o", out)
         assert merged.returncode == 0, merged.stderr
-        text = "".join(
-            rendered(write_report(out, sample_bytes=1000, warn=print)[0].read_text()).text
-        )
+        text = "".join(rendered(write_report(out, sample_bytes=1000)[0].read_text()).text)
         assert "MB/s" not in text
         assert "Throughput" not in text
         counted = f"run {RunDirectory.open(run).plan.run} ({run.name})"
@@ -77,7 +76,7 @@ def test_a_resumed_run_tells_the_speed_of_its_last_session(tmp_path: Path) -> No
                       out, "--workers", 0, "--chunk-size", "100kB")  # fmt: skip
     assert failed.returncode == ExitCode.SOURCE, failed.stderr
     assert bpefleet("retry", out, "--errors", "replace", "--workers", 0).returncode == 0
-    text = seen(write_report(out, sample_bytes=1000, warn=print)[0])
+    text = seen(write_report(out, sample_bytes=1000)[0])
     assert "while counting, in the last session; 0.4 MB were counted before it." in text
 
 
@@ -127,10 +126,10 @@ def test_a_changed_source_is_not_measured(tmp_path: Path) -> None:
     train(path, vocab_size=260, out=out, workers=0)
     path.write_text("other")
     with pytest.raises(SourceChangedError, match="has changed"):
-        write_report(out, compare=(), held_out=(), sample_bytes=1000, warn=print)
+        write_report(out, compare=(), held_out=(), sample_bytes=1000)
     path.unlink()
     with pytest.raises(SourceError, match="No such file"):
-        write_report(out, compare=(), held_out=(), sample_bytes=1000, warn=print)
+        write_report(out, compare=(), held_out=(), sample_bytes=1000)
 
 
 def test_tiktoken_without_network_says_so(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,8 +137,8 @@ def test_tiktoken_without_network_says_so(run: Path, monkeypatch: pytest.MonkeyP
         raise ConnectionError("no route")
 
     monkeypatch.setattr("tiktoken.get_encoding", fail)
-    said: list[str] = []
-    write_report(run, compare=["gpt2"], held_out=(), sample_bytes=1000, warn=said.append)
+    with logged() as said:
+        write_report(run, compare=["gpt2"], held_out=(), sample_bytes=1000)
     assert "gpt2 is not compared: tiktoken cannot fetch gpt2: no route; it needs the net" in said[0]
 
 

@@ -6,13 +6,13 @@ import asyncio
 import os
 import resource
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import orjson
 import pytest
+from msgspec.structs import replace
 
 from bpefleet.producer.queueing.events import Events
 from bpefleet.producer.store.history import ATTEMPTS, Attempt, Journal, read_attempts
@@ -122,6 +122,6 @@ def test_numbers_that_nothing_has_are_taken_for_unknown(tmp_path: Path) -> None:
     """That the attempt failed is known all the same; of a chunk that cannot be, nothing is."""
     good = failed(3)
     odd = good.to_json() | {"peak_rss": 2**63}
-    lines = [orjson.dumps(odd), orjson.dumps(good), orjson.dumps(odd | {"chunk": -1})]
+    lines = [orjson.dumps(odd), good.to_bytes(), orjson.dumps(odd | {"chunk": -1})]
     (tmp_path / ATTEMPTS).write_bytes(b"\n".join(lines))
     assert read_attempts(tmp_path) == {3: [replace(good, peak_rss=0), good]}

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final
 from redis.exceptions import RedisError
 from rq.exceptions import StopRequested
 
-from bpefleet.shared.process.lifeline import die_with
+from bpefleet.shared.process.die_with_parent import die_with
 from bpefleet.shared.process.logs import bind
 from bpefleet.shared.redis.connect import connect
 from bpefleet.shared.redis.diagnosis import explained
-from bpefleet.shared.redis.pulse import Pulse
+from bpefleet.shared.redis.ping import Pinger
 from bpefleet.shared.wire import keys
 from bpefleet.worker import tasks  # noqa: F401 - imported once here, not by every work-horse
 from bpefleet.worker.activity_log import LOOK_SECONDS
@@ -89,7 +89,7 @@ class WorkerPool:
         self._stops = 0
         self._deserted = False
         self._signals = Signals()
-        self._pulse = Pulse(url)
+        self._pinger = Pinger(url)
         self._activity = activity
         self._free = list(range(processes))
 
@@ -106,12 +106,12 @@ class WorkerPool:
                 self._start(deaths=0)
             self._activity.begin()
             while self._children:
-                for _ in self._signals.wait(min(self._pulse.due_in, LOOK_SECONDS)):
+                for _ in self._signals.wait(min(self._pinger.due_in, LOOK_SECONDS)):
                     self._stop()
                 self._reap()
-                self._feel_pulse()
+                self._ping()
                 self._activity.look()
-        self._pulse.close()
+        self._pinger.close()
         self._activity.end()
         return 0 if self._stops <= 1 else 128 + signal.SIGINT
 
@@ -157,10 +157,10 @@ class WorkerPool:
         for pid in self._children:
             os.kill(pid, number)
 
-    def _feel_pulse(self) -> None:
-        if self._children and not self._pulse.due_in and (text := self._pulse.beat()):
+    def _ping(self) -> None:
+        if self._children and not self._pinger.due_in and (text := self._pinger.ask()):
             logger.warning("%s", text)
-        if self._stops and self._pulse.away_since and not self._deserted:
+        if self._stops and self._pinger.away_since and not self._deserted:
             self._deserted = True
             logger.warning("stopping at once; what was being counted is counted again elsewhere")
             self._send(signal.SIGKILL)

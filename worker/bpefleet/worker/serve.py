@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.process.amounts import several
-from bpefleet.shared.process.lifeline import die_with
+from bpefleet.shared.process.die_with_parent import die_with
 from bpefleet.shared.process.logs import HUMAN, configure
 from bpefleet.shared.redis.connect import check, demand_trust
 from bpefleet.shared.redis.redis_url import is_local, redacted

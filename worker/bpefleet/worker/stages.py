@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from redis.exceptions import RedisError
 
-from bpefleet.shared.queue.tail import ATTEMPT
+from bpefleet.shared.queue.attempt_log import ATTEMPT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,23 +12,23 @@ import secrets
 import signal
 import socket
 import time
-from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import replace
 from redis.exceptions import RedisError
 from rq import SpawnWorker, Worker, logutils, worker_registration
 from rq.job_lifecycle import record_job_failure
 from rq.utils import now
 
 from bpefleet.shared.errors import UsageError
-from bpefleet.shared.process.lifeline import die_with
+from bpefleet.shared.process.die_with_parent import die_with
 from bpefleet.shared.process.memory import memory_limit, peak_of
 from bpefleet.shared.process.repeated_warnings import RepeatedWarnings
 from bpefleet.shared.process.text import printable
+from bpefleet.shared.queue.attempt_log import Tail
 from bpefleet.shared.queue.jobs import FAILURE_TTL, HEARTBEAT, FleetJob
 from bpefleet.shared.queue.serializer import JsonSerializer, install
-from bpefleet.shared.queue.tail import Tail
 from bpefleet.shared.trust.signing import Signer
 from bpefleet.shared.wire import keys
 from bpefleet.shared.wire.failures import LOST_AFTER

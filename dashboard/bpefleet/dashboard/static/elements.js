@@ -37,7 +37,7 @@ export function fill(table, rows) {
     const row = old.get(String(key)) ?? newRow(key, names);
     old.delete(String(key));
     if (body.rows[at] !== row) body.insertBefore(row, body.rows[at] ?? null);
-    cells.forEach((cell, i) => typeof cell === "function" ? cell(row.cells[i]) : put(row.cells[i], cell));
+    cells.forEach((cell, i) => { typeof cell === "function" ? cell(row.cells[i]) : put(row.cells[i], cell); });
   });
   for (const row of old.values()) row.remove();
 }

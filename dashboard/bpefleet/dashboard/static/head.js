@@ -92,7 +92,7 @@ function drawMerging(head) {
     ? `${whole(Math.round(merging.rate))} merges/s over the last 5 s or less`
     : `${whole(head.merges_made)} merges made, ${whole(Math.round(merging.rate))} merges/s at the end`);
   $("tokens").hidden = !tokens;
-  if (tokens) ["latest", "longest"].forEach((name) => drawTokens($(name), tokens[name]));
+  if (tokens) for (const name of ["latest", "longest"]) drawTokens($(name), tokens[name]);
 }
 function drawTokens(list, tokens) {
   list.replaceChildren(...tokens.map((token) => {

@@ -13,7 +13,7 @@ export function drawLegend(head) {
   if (!list.firstChild) {
     for (const name of Object.keys(counts)) list.append(Object.assign(document.createElement("li"), { className: name }));
   }
-  Object.entries(counts).forEach(([name, count], i) => put(list.children[i], `${name} ${whole(count)}`));
+  Object.entries(counts).forEach(([name, count], i) => { put(list.children[i], `${name} ${whole(count)}`); });
 }
 
 export function drawMap() {

@@ -38,6 +38,9 @@ export function drawTimings() {
 }
 function within(timing, part) {
   let sum = 0;
-  const at = timing.buckets.findIndex((count) => (sum += count) >= part * timing.count);
+  const at = timing.buckets.findIndex((count) => {
+    sum += count;
+    return sum >= part * timing.count;
+  });
   return at < 0 ? `over ${BOUNDS.at(-1)} s` : `${BOUNDS[at]} s`;
 }

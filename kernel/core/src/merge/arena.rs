@@ -68,13 +68,15 @@ struct Class {
 ///     min_frequency: 0,
 ///     max_token_length: Some(3),
 /// };
-/// let merges = arena.merge(&options, &mut go_on)?;
+/// let merges = arena.merge(&options, &mut go_on)?.merges;
 /// // ` t` and `he`, or ` t` and `h`, but never the four bytes.
 /// assert_eq!((merges[0].left, merges[0].right), (32, 116));
 /// assert_eq!(merges.len(), 2);
 /// # Ok::<(), MergeError>(())
 /// ```
 pub struct Arena {
+    /// Of all words, each as often as it was counted; also of those that have no slots.
+    pub(super) bytes: u64,
     pub(super) symbols: Vec<u32>,
     block_counts: Vec<u64>,
     /// By falling count: the number of words with at least this count, and the count.
@@ -93,9 +95,9 @@ impl Arena {
         W: Iterator<Item = (&'w [u8], u64)> + Clone,
     {
         let mut pulse = Pulse::new(progress);
-        let words = words.filter(|&(word, count)| word.len() > 1 && count > 0);
-        let mut classes = Classes::measure(words.clone(), &mut pulse)?;
+        let (mut classes, bytes) = Classes::measure(words.clone(), &mut pulse)?;
         let (mut arena, slots) = classes.place();
+        arena.bytes = bytes;
         if slots as u64 > MAX_SLOTS {
             return Err(MergeError::TooLarge {
                 slots: slots as u64,
@@ -103,7 +105,7 @@ impl Arena {
         }
         arena.symbols = vec![SEPARATOR; slots];
         prefer_large(&mut arena.symbols);
-        for (word, count) in words {
+        for (word, count) in words.filter(mergeable) {
             let next = &mut classes.of(count).slots;
             for (slot, &byte) in arena.symbols[*next..].iter_mut().zip(word) {
                 *slot = symbol(byte);
@@ -160,6 +162,11 @@ impl Arena {
     }
 }
 
+/// Whether a word has slots.
+fn mergeable(&(word, count): &(&[u8], u64)) -> bool {
+    word.len() > 1 && count > 0
+}
+
 /// The classes by count.
 struct Classes {
     rare: Vec<Class>,
@@ -167,27 +174,31 @@ struct Classes {
 }
 
 impl Classes {
+    /// The classes of the words that have slots, and the bytes of all.
     fn measure<'w>(
         words: impl Iterator<Item = (&'w [u8], u64)>,
         pulse: &mut Pulse<'_, '_>,
-    ) -> Result<Self, MergeError> {
+    ) -> Result<(Self, u64), MergeError> {
         let mut classes = Self {
             rare: vec![Class::default(); FREQUENT],
             frequent: BTreeMap::new(),
         };
         // Bounds every count of a pair, and every sum of them, from here on.
-        let mut occurrences = 0u64;
+        let mut bytes = 0u64;
         for (word, count) in words {
-            occurrences = count
+            bytes = count
                 .checked_mul(word.len() as u64)
-                .and_then(|bytes| bytes.checked_add(occurrences))
+                .and_then(|more| more.checked_add(bytes))
                 .ok_or(MergeError::Overflow)?;
+            if !mergeable(&(word, count)) {
+                continue;
+            }
             let class = classes.of(count);
             class.words += 1;
             class.slots += word.len() + 1;
             pulse.work(1)?;
         }
-        Ok(classes)
+        Ok((classes, bytes))
     }
 
     #[inline]
@@ -202,6 +213,7 @@ impl Classes {
     /// arena without symbols, and how many it needs.
     fn place(&mut self) -> (Arena, usize) {
         let mut arena = Arena {
+            bytes: 0,
             symbols: Vec::new(),
             block_counts: vec![0],
             ranks: Vec::new(),

@@ -116,6 +116,17 @@ pub struct Merge {
     pub count: u64,
 }
 
+/// What came of merging.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Merged {
+    /// The merges, in order.
+    pub merges: Vec<Merge>,
+    /// Bytes of all words together, each as often as it was counted.
+    pub bytes: u64,
+    /// The tokens that they are once all merges are made.
+    pub tokens: u64,
+}
+
 /// Called with the merges made so far, about fifteen times a second; breaking off ends the
 /// work with [`MergeError::Cancelled`].
 pub type Progress<'p> = dyn FnMut(&[Merge]) -> ControlFlow<()> + 'p;
@@ -141,17 +152,19 @@ pub type Progress<'p> = dyn FnMut(&[Merge]) -> ControlFlow<()> + 'p;
 ///     max_token_length: None,
 /// };
 /// let mut go_on = |_: &[_]| ControlFlow::Continue(());
-/// let merges = merge(words.into_iter(), &options, &mut go_on)?;
-/// let made: Vec<_> = merges.iter().map(|m| (m.left, m.right, m.count)).collect();
+/// let merged = merge(words.into_iter(), &options, &mut go_on)?;
+/// let made: Vec<_> = merged.merges.iter().map(|m| (m.left, m.right, m.count)).collect();
 /// // `ab` is 256, and two of it are 257; `bc` occurs less often than asked for.
 /// assert_eq!(made, [(97, 98, 6), (256, 256, 3)]);
+/// // Three times 257, and once `b` and `c`.
+/// assert_eq!((merged.bytes, merged.tokens), (14, 5));
 /// # Ok::<(), MergeError>(())
 /// ```
 pub fn merge<'w, W>(
     words: W,
     options: &Options,
     progress: &mut Progress<'_>,
-) -> Result<Vec<Merge>, MergeError>
+) -> Result<Merged, MergeError>
 where
     W: Iterator<Item = (&'w [u8], u64)> + Clone,
 {
@@ -168,8 +181,10 @@ impl Arena {
         mut self,
         options: &Options,
         progress: &mut Progress<'_>,
-    ) -> Result<Vec<Merge>, MergeError> {
+    ) -> Result<Merged, MergeError> {
         let mut pulse = Pulse::new(progress);
+        let bytes = self.bytes;
+        let mut tokens_left = bytes;
         let mut floor = Floor::new(&self, options);
         let mut tokens = Tokens::new(options.max_token_length);
         let mut pairs = Pairs::initial(&self, floor.count(), &tokens, &mut pulse)?;
@@ -190,10 +205,16 @@ impl Arena {
             look_ahead(&queue, &pairs, &self);
             let whole = rewriter.replace(&mut self, &mut pairs, &chosen, &joint, &mut pulse)?;
             floor.merged(whole);
+            // Each occurrence that was rewritten leaves one token where there were two.
+            tokens_left -= rewriter.rewritten();
             rewriter.settle(&joint, &tokens, floor.count(), &mut pairs, &mut queue);
             pulse.merged(merge)?;
         }
-        Ok(pulse.into_made())
+        Ok(Merged {
+            merges: pulse.into_made(),
+            bytes,
+            tokens: tokens_left,
+        })
     }
 }
 

@@ -186,6 +186,15 @@ impl Rewriter {
         symbols[start - 1] == SEPARATOR && after == SEPARATOR
     }
 
+    /// The weight of all occurrences just rewritten. In a run it is less than the pair's count.
+    pub(super) fn rewritten(&self) -> u64 {
+        // Each has one neighbour before it, be it the separator.
+        let Side { tallies, seen } = &self.before;
+        seen.iter()
+            .map(|&symbol| tallies[symbol as usize].weight)
+            .sum()
+    }
+
     /// Takes what the neighbours lost off their pairs and adds the new pairs that may matter.
     pub(super) fn settle(
         &mut self,

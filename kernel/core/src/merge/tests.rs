@@ -5,14 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use super::pairs::{Pair, Pairs};
-use super::{merge, Arena, Merge, MergeError, Options, TieBreak};
+use super::{merge, Arena, Merge, MergeError, Merged, Options, TieBreak};
 
 type Words = BTreeMap<Vec<u8>, u64>;
 
-fn learn(words: &[(&[u8], u64)], options: &Options) -> Result<Vec<Merge>, MergeError> {
+fn merged(words: &[(&[u8], u64)], options: &Options) -> Result<Merged, MergeError> {
     merge(words.iter().copied(), options, &mut |_| {
         ControlFlow::Continue(())
     })
+}
+
+fn learn(words: &[(&[u8], u64)], options: &Options) -> Result<Vec<Merge>, MergeError> {
+    merged(words, options).map(|merged| merged.merges)
 }
 
 fn options(merges: usize, tie_break: TieBreak) -> Options {
@@ -24,8 +28,12 @@ fn options(merges: usize, tie_break: TieBreak) -> Options {
     }
 }
 
-/// The definition, by brute force. Spells the tie rules out in its own way.
 fn naive(words: &Words, options: &Options) -> Vec<Merge> {
+    by_definition(words, options).merges
+}
+
+/// The definition, by brute force. Spells the tie rules out in its own way.
+fn by_definition(words: &Words, options: &Options) -> Merged {
     let mut spelled: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
     let mut pieces: Vec<(Vec<u32>, u64)> = words
         .iter()
@@ -60,7 +68,13 @@ fn naive(words: &Words, options: &Options) -> Vec<Merge> {
         }
         merges.push(Merge { left, right, count });
     }
-    merges
+    let bytes = words.iter().map(|(word, count)| word.len() as u64 * count);
+    let tokens = pieces.iter().map(|(word, count)| word.len() as u64 * count);
+    Merged {
+        merges,
+        bytes: bytes.sum(),
+        tokens: tokens.sum(),
+    }
 }
 
 fn first(
@@ -162,10 +176,10 @@ fn equals_the_naive_loop() {
             min_frequency: random.below(3) * random.below(5),
             max_token_length: (random.below(2) == 0).then(|| random.index(12)),
         };
-        let learned = learn(&random.shuffled(&words), &options);
+        let learned = merged(&random.shuffled(&words), &options);
         assert_eq!(
             learned,
-            Ok(naive(&words, &options)),
+            Ok(by_definition(&words, &options)),
             "{round}: {options:?}, {words:?}"
         );
     }
@@ -217,6 +231,17 @@ fn tokens_longer_than_the_compared_prefix_are_ordered_by_all_bytes() {
             Ok(naive(&words, &options(60, rule)))
         );
     }
+}
+
+#[test]
+fn all_bytes_and_the_tokens_left_are_told() {
+    // `aaaa` holds the pair three times, and becomes two tokens; a byte and no byte stay.
+    let words: &[(&[u8], u64)] = &[(b"aaaa", 10), (b"b", 7), (b"", 5), (b"xy", 0)];
+    let left = |merges| {
+        let merged = merged(words, &options(merges, TieBreak::LexMax)).expect("few words");
+        (merged.bytes, merged.tokens)
+    };
+    assert_eq!([0, 1, 2].map(left), [(47, 47), (47, 27), (47, 17)]);
 }
 
 #[test]

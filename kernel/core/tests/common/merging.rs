@@ -4,7 +4,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use bpefleet_core::merge::{merge, Merge, Options, TieBreak};
+use bpefleet_core::merge::{merge, Merge, Merged, Options, TieBreak};
 
 /// Pre-tokens and their counts.
 pub type Words = BTreeMap<Vec<u8>, u64>;
@@ -13,7 +13,7 @@ pub type Words = BTreeMap<Vec<u8>, u64>;
 pub fn assert_merged_as_by_definition(words: &Words, options: &Options) {
     let list = words.iter().map(|(word, &count)| (&word[..], count));
     let learned = merge(list, options, &mut |_| ControlFlow::Continue(()));
-    let expected = Definition::new(words).merges(options);
+    let expected = Definition::new(words).merged(options);
     assert_eq!(learned, Ok(expected), "{options:?} on {words:?}");
 }
 
@@ -32,7 +32,8 @@ impl Definition {
         }
     }
 
-    fn merges(mut self, options: &Options) -> Vec<Merge> {
+    fn merged(mut self, options: &Options) -> Merged {
+        let bytes = self.symbols();
         let mut merges = Vec::new();
         while merges.len() < options.merges {
             let Some(merge) = self.best(options) else {
@@ -41,7 +42,18 @@ impl Definition {
             self.apply(&merge);
             merges.push(merge);
         }
-        merges
+        let tokens = self.symbols();
+        Merged {
+            merges,
+            bytes,
+            tokens,
+        }
+    }
+
+    /// The symbols of all words, each as often as it was counted.
+    fn symbols(&self) -> u64 {
+        let words = self.words.iter();
+        words.map(|(word, n)| word.len() as u64 * n).sum()
     }
 
     fn best(&self, options: &Options) -> Option<Merge> {

@@ -12,6 +12,7 @@ __all__ = [
     "SAMPLE",
     "TIE_BREAKS",
     "UNICODE_VERSION",
+    "VERSION",
     "CountOverflow",
     "Counts",
     "Cutter",
@@ -20,6 +21,7 @@ __all__ = [
     "KernelError",
     "KernelPanic",
     "MergeTooLarge",
+    "Merged",
     "PayloadError",
     "PayloadInfo",
     "merge",
@@ -35,6 +37,7 @@ SAMPLE: Final[int]
 """How many hashes `PayloadInfo.least_hashes` has at the most."""
 
 UNICODE_VERSION: Final[str]
+VERSION: Final[str]
 """The Unicode version of the scanners, such as `18.0.0`: what is a letter, a number or a mark."""
 
 PATTERNS: Final[dict[str, str]]
@@ -296,6 +299,20 @@ class FoldedCounts:
             A list of as many pairs as there are different pre-tokens.
         """
 
+@final
+class Merged:
+    """What came of merging."""
+
+    @property
+    def merges(self) -> list[tuple[int, int, int]]:
+        """The left id, the right id and the count of each merge, in order."""
+    @property
+    def bytes(self) -> int:
+        """Bytes of all pre-tokens, each as often as it was counted."""
+    @property
+    def tokens(self) -> int:
+        """The tokens that these become when they are encoded with all merges."""
+
 def merge(
     counts: Counts | FoldedCounts,
     merges: int,
@@ -305,7 +322,7 @@ def merge(
     max_token_length: int | None = None,
     progress: Callable[[list[tuple[int, int, int]]], object] | None = None,
     consume: bool = False,
-) -> list[tuple[int, int, int]]:
+) -> Merged:
     """Merge the most frequent pair of neighbouring tokens, again and again.
 
     Bytes are the ids 0 to 255; merge number i makes the id 256 + i. Fewer merges come back when no
@@ -318,12 +335,12 @@ def merge(
         min_frequency: Pairs that occur less often are not merged.
         max_token_length: Longer tokens are not made; in bytes.
         progress: Called about ten times a second with the merges made since the call before, in
-            the form that is returned. What it raises ends the call.
+            the form of `Merged.merges`. What it raises ends the call.
         consume: Take the counts away as soon as they have been read: `counts` is empty
             afterwards, and its memory is free for the merging.
 
     Returns:
-        The left id, the right id and the count of each merge, in order.
+        The merges, and how many tokens the pre-tokens are with them.
 
     Raises:
         MergeTooLarge: The different pre-tokens together are too long.

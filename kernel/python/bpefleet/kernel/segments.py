@@ -1,9 +1,8 @@
 """Counting byte ranges of files, with the native scanners or with a regex.
 
-The one way that text on disk becomes counts, for whoever counts: a worker, or a producer that
-needs no queue. Errors are subclasses of built-in ones, so that callers can translate them without
-knowing this package: `OSError` (with the file's name), `SegmentEndError`, `SegmentTextError`,
-`SegmentTimeError`.
+Workers count so, and so does a producer without workers. What is raised is `OSError` with the
+file's name, `SegmentEndError`, `SegmentTextError` or `SegmentTimeError`: subclasses of built-in
+exceptions, so that callers can tell them apart without importing this package.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def _stop(_signal: int, _frame: FrameType | None) -> None:
 
 
 def main() -> None:
-    """Run the command; every error of ours becomes one message and an exit code."""
+    """Run the command. Every `BpefleetError` becomes one message and an exit code."""
     collect_rarely()
     signal.signal(signal.SIGTERM, _stop)
     try:

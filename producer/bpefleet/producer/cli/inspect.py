@@ -86,8 +86,8 @@ def report(directory: Path, **options: Any) -> None:
     from bpefleet.producer.progress.progress import Progress  # noqa: PLC0415  --help stays quick
     from bpefleet.producer.reports.write import write_report  # noqa: PLC0415  likewise
 
-    with Progress(show=True) as progress:
-        written = write_report(directory, **options, warn=progress.warn)
+    with Progress(show=True):
+        written = write_report(directory, **options)
     for path in written:
         click.echo(path)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ import click
 
 from bpefleet.producer.cli.status_times import StatusTimes
 from bpefleet.producer.observing.snapshot import failures, latest_snapshot
-from bpefleet.producer.store.directory import RunDirectory
+from bpefleet.producer.store.directory import PLAN, RunDirectory
 from bpefleet.producer.store.history import read_attempts
 from bpefleet.producer.store.ledger_format import read_index
 from bpefleet.shared.errors import QueueError, UsageError
@@ -37,9 +38,9 @@ def show(run: str, redis: str | None, *, as_json: bool, watch: bool) -> None:
         UsageError: There is no directory of that name, and no Redis to ask.
         BpefleetError: It cannot be read.
     """
-    times = StatusTimes(run, redis)
+    finder, times = Finder(run, redis), StatusTimes(run, redis)
     while True:
-        snapshot = find(run, redis)
+        snapshot = finder.find()
         if as_json:
             told = snapshot.to_json() | times.to_json()
             click.echo(json_text(told))
@@ -53,25 +54,46 @@ def show(run: str, redis: str | None, *, as_json: bool, watch: bool) -> None:
         time.sleep(1)
 
 
-def find(run: str, redis: str | None) -> Snapshot:
-    """The latest snapshot of a run, by its directory or, with a Redis, by its id.
+class Finder:
+    """Finds the latest snapshot of a run, again and again: its plan, as it stays, is read once."""
 
-    Raises:
-        UsageError: There is no directory of that name, and no Redis to ask.
-        QueueError: Redis knows no such run.
-        OutputError: The directory cannot be read.
-    """
-    if Path(run).exists():
-        return latest_snapshot(RunDirectory.open(Path(run)))
-    if redis is None:
-        raise UsageError(
-            f"{run}: no such directory", hint="a run's id needs the Redis it uses: --redis URL"
-        )
-    from bpefleet.producer.observing.posting import read  # noqa: PLC0415  redis is slow to import
+    def __init__(self, run: str, redis: str | None) -> None:
+        """Prepare to look for a run, named by its directory or by its id and a Redis."""
+        self._run = run
+        self._redis = redis
+        self._directory: RunDirectory | None = None
+        self._seen: tuple[int, int] | None = None
 
-    if (found := read(redis, run, status_key(run), Snapshot)) is None:
-        raise QueueError(f"no run {run} is under way there")
-    return found
+    def find(self) -> Snapshot:
+        """The snapshot as it is now.
+
+        Raises:
+            UsageError: There is no directory of that name, and no Redis to ask.
+            QueueError: Redis knows no such run.
+            OutputError: The directory cannot be read.
+        """
+        if Path(self._run).exists():
+            return latest_snapshot(self._open(Path(self._run)))
+        if self._redis is None:
+            raise UsageError(
+                f"{self._run}: no such directory",
+                hint="a run's id needs the Redis it uses: --redis URL",
+            )
+        from bpefleet.producer.observing.posting import read  # noqa: PLC0415  redis is slow to import
+
+        if (found := read(self._redis, self._run, status_key(self._run), Snapshot)) is None:
+            raise QueueError(f"no run {self._run} is under way there")
+        return found
+
+    def _open(self, path: Path) -> RunDirectory:
+        seen = None
+        with suppress(OSError):
+            plan = (path / PLAN).stat()
+            seen = plan.st_ino, plan.st_mtime_ns
+        if self._directory is None or seen is None or seen != self._seen:  # or another run's
+            self._directory = RunDirectory.open(path)
+            self._seen = seen
+        return self._directory
 
 
 def lines(now: Snapshot, times: str = "") -> Iterable[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bpefleet.producer.run.pipeline import RunResult
+    from bpefleet.producer.store.manifest import Manifest
+    from bpefleet.producer.store.stage import Took
 
 _NAMES: Final = {"artifacts": "write"}
 """Stages that are shown by another name than in the manifest."""
@@ -34,24 +36,21 @@ def summarize(result: RunResult, *, as_json: bool) -> None:
 
 def lines(result: RunResult) -> Iterator[str]:
     """A run's result in words."""
-    manifest = result.manifest
-    totals = manifest["totals"]
+    manifest = result.trained
+    totals = manifest.totals
     yield (
-        f"{result.directory}: {totals['vocab_size']:,} tokens, learned from "
-        f"{size(totals['bytes'])} of text ({totals['pretokens']:,} pre-tokens, "
-        f"{totals['unique_pretokens']:,} different)"
+        f"{result.directory}: {totals.vocab_size:,} tokens, learned from "
+        f"{size(totals.bytes)} of text ({totals.pretokens:,} pre-tokens, "
+        f"{totals.unique_pretokens:,} different)"
     )
     yield f"  time    {_times(result)}"
-    yield f"  memory  {_memory(manifest['stages'])} at the peak"
+    yield f"  memory  {_memory(manifest.stages)} at the peak"
     yield f"  tokens  {'; '.join(_tokens(manifest))}"
     yield f"  files   {'; '.join(_files(result))}"
 
 
 def _times(result: RunResult) -> str:
-    stages = {
-        _NAMES.get(name, name): float(facts["seconds"])
-        for name, facts in result.manifest["stages"].items()
-    }
+    stages = {_NAMES.get(name, name): took.seconds for name, took in result.trained.stages.items()}
     if result.report is not None:
         stages["report"] = result.report_seconds
     told = ", ".join(f"{name} {_lasting(seconds)}" for name, seconds in stages.items())
@@ -62,18 +61,16 @@ def _lasting(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < _LONG else clock(seconds)
 
 
-def _memory(stages: dict[str, Any]) -> str:
+def _memory(stages: dict[str, Took]) -> str:
     """The greatest peak of each kind of process. They do not all run at the same time."""
-    counting = stages.get("count", {})
-    here = max(
-        (stages[name]["peak_rss"] for name in ("plan", "count") if name in stages), default=0
-    )
-    trainer = max(
-        stages[name]["peak_rss"] for name in ("fold", "merge", "artifacts") if name in stages
-    )
-    if counting and "worker_seconds" not in counting:  # all in one process
+    peaks = {name: took.peak_rss for name, took in stages.items()}
+    here = max((peaks[name] for name in ("plan", "count") if name in peaks), default=0)
+    trainer = max(peaks[name] for name in ("fold", "merge", "artifacts") if name in peaks)
+    counting = stages.get("count")
+    if counting is not None and counting.worker_seconds is None:  # all in one process
         return _mib(max(here, trainer))
-    told = {"producer": here, "worker": counting.get("worker_peak_rss", 0), "trainer": trainer}
+    worker = counting.worker_peak_rss if counting is not None else None
+    told = {"producer": here, "worker": worker, "trainer": trainer}
     return ", ".join(f"{name} {_mib(peak)}" for name, peak in told.items() if peak)
 
 
@@ -81,12 +78,11 @@ def _mib(peak: int) -> str:
     return f"{peak / 2**20:,.0f} MiB"
 
 
-def _tokens(manifest: dict[str, Any]) -> Iterator[str]:
-    if sample := manifest.get("sample"):
-        rate = sample["bytes"] / sample["tokens"]
-        yield f"{rate:.2f} bytes per token on a sample of {size(sample['bytes'])}"
-    longest = manifest["longest_token"]
-    yield f"the longest has {several(longest['bytes'], 'byte')}: {_spelled(longest['text'])}"
+def _tokens(manifest: Manifest) -> Iterator[str]:
+    if rate := manifest.totals.bytes_per_token:
+        yield f"{rate:.2f} bytes per token on the whole corpus"
+    if longest := manifest.longest_token:
+        yield f"the longest has {several(longest.bytes, 'byte')}: {_spelled(longest.text)}"
 
 
 def _spelled(text: str) -> str:
@@ -97,8 +93,9 @@ def _spelled(text: str) -> str:
 
 
 def _files(result: RunResult) -> Iterator[str]:
-    others = len(result.manifest["files"]) - 1
-    name = _WHOLE if _WHOLE in result.manifest["files"] else min(result.manifest["files"])
+    files = result.trained.files
+    others = len(files) - 1
+    name = _WHOLE if _WHOLE in files else min(files)
     yield f"{result.directory / name}" + (f" and {others} others" if others else "")
     if result.report is not None:
         yield f"report: {result.report}"

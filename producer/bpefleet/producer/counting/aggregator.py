@@ -27,6 +27,7 @@ from bpefleet.producer.queueing.chunk_states import ChunkStates
 from bpefleet.producer.queueing.events import Events
 from bpefleet.producer.queueing.sweep import Sweep
 from bpefleet.producer.queueing.window import Window
+from bpefleet.shared.process.amounts import several
 from bpefleet.shared.wire.messages import Failed
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class Aggregator:
                 if glances := self._glances():
                     await self._halt_if_asked()
                 with self._outages.bearing():
-                    if not await self._window.fill(self._sweep.workers):
+                    if not await self._window.fill(len(self._sweep.workers)):
                         self._outages.full()
                     # As a chunk ends, its worker is between two. So a sweep waits for a moment in
                     # which none ends, and what it saw is shown before short chunks are over.
@@ -150,7 +151,7 @@ class Aggregator:
             await self._folding.leave()
             self._events.sum_up()
             self._requests.sum_up()
-            self._sweep.sum_up()
+            self._sweep.workers.sum_up()
 
     def _wait_ms(self, *, due: bool) -> int | None:
         """How long to wait for events."""
@@ -174,9 +175,9 @@ class Aggregator:
         held, self._held = self._held, self.states.held
         if self._held and not held:
             logger.warning(
-                "%d chunks failed and all others are counted; waiting for `bpefleet retry %s`, or "
+                "%s failed and all others are counted; waiting for `bpefleet retry %s`, or "
                 "the page; Ctrl-C ends the run",
-                len(self.states.failed),
+                several(len(self.states.failed), "chunk"),
                 self._path,
             )
         return self.states.unfinished or self._held
@@ -207,7 +208,7 @@ class Aggregator:
         found = await self._sweep.look(self._events)
         self.states.put_back(found.forgotten)
         for chunk in found.unannounced:
-            # RQ may know how, but its word is not signed, and nothing is lost by counting again.
+            # RQ may know how, but what it says is not signed, and counting again loses nothing.
             silent = Failed("SilentEndError", "its job ended without a word", may_heal=True)
             await self._folding.failed(chunk, silent)
         if self._halted:

@@ -1,4 +1,4 @@
-"""Bearing with a Redis that is just being restarted or is full for a moment."""
+"""Goes on when Redis is just being restarted, or is full for a moment."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _TRANSIENT: Final = (BusyLoadingError, ExecAbortError, OutOfMemoryError, TryAgainError, WatchError)
-"""What connections do not retry by themselves, since a transaction was cut in two. Doing all of it
-again is right here: what should be queued is compared with what is.
+"""Errors that connections do not retry by themselves, since a transaction may have been cut in two.
+Here it may simply be done again: the sweep compares what should be queued with what is.
 """
 
 _PATIENCE: Final = 120.0

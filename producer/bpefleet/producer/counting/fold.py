@@ -183,13 +183,19 @@ class Folding:
                 f" in {pause:.0f} s" if pause else "",
                 extra={"chunk": chunk, "attempt": number, "worker": failure.worker},
             )
+        elif final:
+            # The run's error, or what it waits for, says so again.
+            text, what = "chunk %d (%s) is given up: %s", failure.error.partition("\n")[0]
+            about = {"chunk": chunk, "worker": failure.worker}
+            logger.info(text, chunk, self._plan.describe(chunk), what, extra=about)
 
     async def _handle(self, event: Event) -> None:
         body = event.body
+        prefix = payload_prefix(self._plan.run, event.chunk, event.kind)
         async with self._locks.setdefault(event.chunk, asyncio.Lock()):
             if isinstance(body, Failed):
                 await self.failed(event.chunk, body, event)
-            elif body.key and not body.key.startswith(self._prefix(event)):
+            elif body.key and not body.key.startswith(prefix):
                 odd = Failed("PayloadError", "its event names a foreign key", may_heal=True)
                 await self.failed(event.chunk, odd, event)
             else:
@@ -203,9 +209,6 @@ class Folding:
     def _is_own(self, event: Event) -> bool:
         """Whether it is of the kind of job that this session has done."""
         return event.kind == self._states.kind.name
-
-    def _prefix(self, event: Event) -> str:
-        return payload_prefix(self._plan.run, event.chunk, event.kind)
 
     async def _fold(self, event: Event, result: Result) -> None:
         chunk, stores = event.chunk, self._stores[event.kind]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from bpefleet.kernel.segments import count_segments
 from bpefleet.producer.observing.chunk_times import HERE
@@ -13,7 +14,7 @@ from bpefleet.producer.store.history import Attempt
 from bpefleet.shared.corpus.reading import count_spec, encode
 from bpefleet.shared.errors import BpefleetError
 from bpefleet.shared.process.memory import peak_rss
-from bpefleet.shared.queue.tail import Tail, log_segments
+from bpefleet.shared.queue.attempt_log import Tail, log_segments
 from bpefleet.shared.trust.roots import roots_of
 from bpefleet.shared.wire.failures import describe
 from bpefleet.shared.wire.kinds import COUNT

@@ -1,4 +1,4 @@
-"""Tells of a Redis that is away, while everything else in the run waits for it."""
+"""Tells people that Redis does not answer, while everything else in the run waits for it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.shared.errors import QueueError
-from bpefleet.shared.redis.pulse import Pulse
+from bpefleet.shared.redis.ping import Pinger
 from bpefleet.shared.redis.redis_url import redacted
 
 if TYPE_CHECKING:
@@ -75,12 +75,12 @@ class _Lookout:
         self._status = status
         self._stop = stop
         self._url = url
-        self._pulse = Pulse(url)
+        self._pinger = Pinger(url)
 
     async def follow(self, block: asyncio.Task[None]) -> None:
         """Ask for ever, and cancel the block if it is to end and Redis is away."""
         while True:
-            await asyncio.sleep(self._pulse.due_in)
+            await asyncio.sleep(self._pinger.due_in)
             self.end = await asyncio.to_thread(self._ask)
             if self.end is not None:
                 block.cancel()
@@ -88,19 +88,19 @@ class _Lookout:
 
     def _ask(self) -> Exception | None:
         """Ask once, and tell; why the run is to end without waiting for an answer, if it is."""
-        pulse = self._pulse
-        if text := pulse.beat():
+        pinger = self._pinger
+        if text := pinger.ask():
             logger.warning("%s", text)
-        if not pulse.away_since and not text:
+        if not pinger.away_since and not text:
             return None
         end: Exception | None = None
-        if pulse.away_since and self._stop.requested():
+        if pinger.away_since and self._stop.requested():
             logger.warning("stopping now: what the workers still count could not be heard of")
             end = StoppedInOutageError()
-        elif pulse.away_since and time.time() - pulse.away_since > _PATIENCE:
+        elif pinger.away_since and time.time() - pinger.away_since > _PATIENCE:
             end = QueueError(
                 f"Redis at {redacted(self._url)} has been away for {_PATIENCE:.0f} s",
                 hint="see to it that Redis runs",
             )
-        self._status.away(pulse.away_since)
+        self._status.away(pinger.away_since)
         return end

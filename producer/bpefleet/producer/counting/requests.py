@@ -6,9 +6,10 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
+from msgspec import json
 
 from bpefleet.producer.files.atomic import read_whole, write_atomically
+from bpefleet.shared.process.logs import NOTICE
 from bpefleet.shared.process.repeated_warnings import RepeatedWarnings
 from bpefleet.shared.process.text import printable
 from bpefleet.shared.wire.keys import control_key
@@ -40,7 +41,7 @@ def ask_retry(directory: Path, chunks: Sequence[int]) -> None:
     Raises:
         OutputError: It cannot be written.
     """
-    write_atomically(directory / RETRY_FILE, orjson.dumps(list(chunks)))
+    write_atomically(directory / RETRY_FILE, json.encode(list(chunks)))
 
 
 class Requests:
@@ -60,10 +61,10 @@ class Requests:
         for request in [*await self._from_redis(), *await self._from_directory()]:
             if request.action == CANCEL:
                 stop.request()
-                logger.warning("%s asks to stop", printable(request.by))
+                logger.log(NOTICE, "%s asks to stop", printable(request.by))
             elif retried := states.retry(request.chunks):
                 named = ", ".join(map(str, retried[:10])) + (" …" if len(retried) > 10 else "")  # noqa: PLR2004
-                logger.warning("%s asks to count again: %s", printable(request.by), named)
+                logger.log(NOTICE, "%s asks to count again: %s", printable(request.by), named)
 
     def sum_up(self) -> None:
         """Say how many requests were left aside, if that was not said of each."""
@@ -103,7 +104,4 @@ class Requests:
             self._file.replace(self._file.with_name(f"odd-{RETRY_FILE}"))  # ask of it once only
             raise
         self._file.unlink()
-        chunks = orjson.loads(data)
-        if not isinstance(chunks, list) or any(type(chunk) is not int for chunk in chunks):
-            raise ValueError("no list of chunks")
-        return tuple(chunks)
+        return json.decode(data, type=tuple[int, ...])

@@ -1,1 +1,1 @@
-"""Files that are whole or not there, and one process a directory."""
+"""Files that are written completely or not at all, and the lock of a run directory."""

@@ -1,6 +1,6 @@
-"""Files of a run directory: written so that they are whole or not there, whatever dies when.
+"""Files of a run directory, written completely or not at all, whatever crashes when.
 
-And read for what they should be, regular files: a link leads elsewhere, and a FIFO has no end.
+Only regular files are read: a link leads elsewhere, and a FIFO has no end.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ TEMPORARY: Final = ".tmp"
 
 
 def write_atomically(path: Path, *parts: bytes) -> None:
-    """Write `parts` to a temporary file, force it to disk, and give it its name.
+    """Write `parts` to a temporary file, sync it to disk, and rename it.
 
     Raises:
         OutputError: It cannot be written, for instance because the disk is full; then `path` is
-            as it was. Or the folder cannot be forced to disk, which the text says; then `path` has
-            its new content, which a power cut may take away.
+            as it was. Or the folder cannot be synced to disk, which the text says; then `path` has
+            its new content, which a power cut may undo.
     """
     temporary = path.with_name(path.name + TEMPORARY)
     try:
@@ -55,24 +55,24 @@ def unwritable(path: Path, error: OSError) -> OutputError:
 
 
 def create(path: Path) -> BinaryIO:
-    """A new file. A link of that name, planted by another user of the folder, is not followed."""
+    """Create a new file. It does not follow a link that another user put there."""
     path.unlink(missing_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     return os.fdopen(os.open(path, flags, 0o666), "wb")
 
 
 def open_regular(path: Path, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
-    """Open a regular file, and nothing else; its descriptor.
+    """Open a regular file, and nothing else. Returns its descriptor.
 
     Args:
         path: The file.
         flags: As for `os.open`.
-        mode: Of a file that is made.
+        mode: The mode of a file that is made.
 
     Raises:
         OSError: It cannot be opened, or is a link, a FIFO, a device.
     """
-    # Not to wait for the other end of a FIFO. Of regular files the flag means nothing.
+    # Does not wait for the other end of a FIFO. The flag does nothing to regular files.
     flags |= os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         descriptor = os.open(path, flags, mode)
@@ -92,7 +92,7 @@ def _irregular(path: Path) -> OSError:
 
 @contextmanager
 def reading(path: Path) -> Iterator[BinaryIO]:
-    """A regular file, open to be read.
+    """Open a regular file for reading.
 
     Raises:
         OSError: As `open_regular`.
@@ -114,7 +114,7 @@ def read_whole(path: Path, most: int) -> bytes:
 
 
 def sync_folder(folder: Path) -> None:
-    """Force a folder's names to disk, so that a rename survives a power cut."""
+    """Sync a folder to disk, so that a rename survives a power cut."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""One process at a time writes to a run directory, and it is the user's own."""
+"""Locks a run directory, so that one process at a time writes there; only its owner may."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LOCK: Final = "lock"
 _PATIENCE: Final = 5.0
-"""Seconds for onlookers to let go. Each holds the lock for some microseconds."""
+"""Seconds to wait for processes that only look who has the lock: each holds it for microseconds."""
 
 _MOST: Final = 4096
 _OTHERS_MAY_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
@@ -31,12 +31,12 @@ _OTHERS_MAY_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
-    """Hold a run directory. The system lets go of it when this process ends, however that ends.
+    """Lock a run directory. The system releases the lock when this process ends, even by a crash.
 
-    From here on only its owner may write there: whoever can, could have others' files read.
+    Only the directory's owner may write there: others could otherwise have any file read.
 
     Raises:
-        OutputError: Another process holds it; the text says which. Or it is another user's.
+        OutputError: Another process has locked it; the text says which. Or it is another user's.
     """
     try:
         _make_own(directory)
@@ -53,13 +53,13 @@ def locked(directory: Path) -> Iterator[None]:
 
 
 def holder(directory: Path) -> str | None:
-    """Who holds a run directory, in words; None if nobody does."""
-    held = hold(directory)
-    return None if held is None else _named(held)
+    """The process that has locked a run directory, in words; None if none has."""
+    found = lock_id(directory)
+    return None if found is None else _named(found)
 
 
-def hold(directory: Path) -> bytes | None:
-    """What tells the hold on a run directory from every other one; None if nobody holds it."""
+def lock_id(directory: Path) -> bytes | None:
+    """What tells this lock of a directory from earlier ones; None if it is not locked."""
     try:
         descriptor = open_regular(directory / LOCK)
     except OSError:
@@ -76,18 +76,18 @@ def hold(directory: Path) -> bytes | None:
         os.close(descriptor)
 
 
-def own_hold(directory: Path) -> bytes | None:
-    """The same of the process that holds it, asked by that process."""
+def own_lock_id(directory: Path) -> bytes | None:
+    """The same, for the process that has locked the directory."""
     return _said_in(directory / LOCK)
 
 
-def was_held(directory: Path) -> bool:
-    """Whether a process of ours holds or held a directory, be there a run in it or not."""
+def was_locked(directory: Path) -> bool:
+    """Whether bpefleet has or had locked a directory, whether or not there is a run in it."""
     return _parsed(_said_in(directory / LOCK) or b"") is not None
 
 
 def is_lock(path: Path) -> bool:
-    """Whether a file may be a lock of ours, and not somebody's file of that name."""
+    """Whether a file can be a lock of bpefleet, and not another file of that name."""
     data = _said_in(path)
     return data is not None and (not data or _parsed(data) is not None)
 
@@ -113,7 +113,7 @@ def _acquire(directory: Path) -> int:
         except BaseException:
             os.close(descriptor)
             raise
-        os.close(descriptor)  # whoever held it has removed it with its directory
+        os.close(descriptor)  # its holder has removed it together with the directory
 
 
 def _take(descriptor: int, directory: Path) -> None:
@@ -125,7 +125,7 @@ def _take(descriptor: int, directory: Path) -> None:
             pass
         else:
             return
-        # An onlooker (`hold`) has it shared, which goes together; a process at the run does not.
+        # `lock_id` takes a shared lock, which others can share; a process at work does not.
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -151,7 +151,7 @@ def _is_still(descriptor: int, path: Path) -> bool:
 
 
 def _make_own(directory: Path) -> None:
-    """Demand that a directory is this user's, and have nobody else write to it."""
+    """Make sure that a directory is this user's, and that nobody else can write to it."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         facts = os.fstat(descriptor)
@@ -169,7 +169,7 @@ def _make_own(directory: Path) -> None:
 
 
 def _owner_of_what_is_made(directory: Path) -> int | None:
-    """Whose the files are that this process makes: some network file systems have it theirs."""
+    """The owner of files that this process makes: some network file systems set another."""
     probe = directory / f"{secrets.token_hex(8)}{TEMPORARY}"
     try:
         with create(probe) as file:

@@ -8,18 +8,17 @@ import subprocess
 import sys
 from contextlib import suppress
 from selectors import EVENT_READ, DefaultSelector
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
-import orjson
-
-from bpefleet.shared import errors
-from bpefleet.shared.errors import BpefleetError, TrainerError
+from bpefleet.producer.training import answers
+from bpefleet.shared.errors import TrainerError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from bpefleet.producer.observing.merging_view import MergingView
+    from bpefleet.producer.store.manifest import Facts, Manifest
     from bpefleet.producer.store.stop import Stop
     from bpefleet.producer.training.milestones import Milestones
 
@@ -58,8 +57,8 @@ class TrainerProcess:
                     pipe.close()
 
     def train(
-        self, facts: dict[str, Any], milestones: Milestones, view: MergingView, stop: Stop
-    ) -> dict[str, Any]:
+        self, facts: Facts, milestones: Milestones, view: MergingView, stop: Stop
+    ) -> Manifest:
         """Train on the run's counts.
 
         Args:
@@ -80,7 +79,7 @@ class TrainerProcess:
         if stdin is None:  # pragma: no cover  Popen makes it
             raise AssertionError
         try:
-            stdin.write(orjson.dumps(facts) + b"\n")
+            stdin.write(facts.to_bytes() + b"\n")
             stdin.flush()
         except BrokenPipeError:
             raise self._died() from None
@@ -90,22 +89,21 @@ class TrainerProcess:
             self._end()  # before the lock of the directory that it writes to is released
             raise
 
-    def _follow(self, milestones: Milestones, view: MergingView, stop: Stop) -> dict[str, Any]:
+    def _follow(self, milestones: Milestones, view: MergingView, stop: Stop) -> Manifest:
         for line in self._lines(stop):
-            answer = orjson.loads(line)
-            if "unique" in answer:
-                view.folded(answer["unique"])
-            elif "merges" in answer:
-                milestones.made(answer["merges"])
-                view.merged(answer["merges"], answer["tokens"])
-            elif "writing" in answer:
-                milestones.over()
-                view.writing()
-            elif "error" in answer:
-                raise _error(*answer["error"])
-            else:
-                manifest: dict[str, Any] = answer["manifest"]
-                return manifest
+            match answers.read_answer(line):
+                case answers.Folded(unique):
+                    view.folded(unique)
+                case answers.Merging(merges, tokens):
+                    milestones.made(merges)
+                    view.merged(merges, tokens)
+                case answers.Writing():
+                    milestones.over()
+                    view.writing()
+                case answers.Trained(manifest):
+                    return manifest
+                case answers.Ended() as end:
+                    raise end.error()
         raise self._died()
 
     def _lines(self, stop: Stop) -> Iterator[bytes]:
@@ -151,8 +149,3 @@ class TrainerProcess:
             f"the trainer {how}; the counts are kept",
             hint=f"make room, then go on without counting again: bpefleet resume {self._directory}",
         )
-
-
-def _error(kind: str, message: str, hint: str) -> BpefleetError:
-    found = getattr(errors, kind, TrainerError)
-    return found(message, hint=hint) if issubclass(found, BpefleetError) else TrainerError(message)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from bpefleet.producer.store.history import COUNTED, Attempt, read_attempts
 from bpefleet.shared.wire.messages import Message
@@ -25,8 +26,7 @@ STAGES: Final = ("queue", *WORK, "fold")
 _FIELDS: Final = {name: f"{name}_seconds" for name in STAGES} | {"queue": "queued_seconds"}
 
 
-@dataclass(frozen=True, slots=True)
-class StageTime(Message):
+class StageTime(Message, frozen=True):
     """A stage of the run: its wall seconds, and peak resident memory in bytes (0 if unknown)."""
 
     name: str
@@ -34,8 +34,7 @@ class StageTime(Message):
     peak_rss: int
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkTime(Message):
+class ChunkTime(Message, frozen=True):
     """The seconds of a counted chunk.
 
     Attributes:
@@ -73,8 +72,7 @@ class ChunkTime(Message):
     reasons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
+class Times(Struct, frozen=True):
     """What the history of a run tells.
 
     Attributes:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from bpefleet.producer.observing.pace import Pace
 from bpefleet.producer.progress.step import step_of
@@ -78,7 +79,7 @@ class CountingView:
                 pretokens=ledger.totals.pretokens,
                 unique=ledger.unique,
                 retries=states.retries.made,
-                workers=sweep.workers if sweep else 1,
+                workers=len(sweep.workers) if sweep else 1,
                 # A run that waits for a person's retry is at nothing.
                 rate=self._pace.rate() if states.unfinished else 0.0,
                 eta=self._pace.left(self._status.now.bytes) if states.unfinished else None,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-import orjson
-
 from bpefleet.producer.observing.posting import post
 
 if TYPE_CHECKING:
@@ -73,4 +71,4 @@ class LiveView:
     def _now(self) -> bytes:
         with self._ledger.still:
             self._counting.show(self._states, self._sweep)
-            return orjson.dumps(self._detail.now())
+            return self._detail.now().to_bytes()

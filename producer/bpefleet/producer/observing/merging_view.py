@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from bpefleet.producer.observing.pace import Pace
 from bpefleet.producer.progress.step import Step, step_of

@@ -1,4 +1,4 @@
-"""How fast something goes, and when it will be done, where it goes by leaps."""
+"""How fast something goes that moves in leaps, and when it will be done."""
 
 from __future__ import annotations
 

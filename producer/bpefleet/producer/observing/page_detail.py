@@ -55,7 +55,7 @@ class PageDetail:
                 WorkerCourse(name, tuple(counted.get(name, 0) for _, counted in points))
                 for name in most
             ),
-            workers=tuple(map(self._worker, self._sweep.seen)),
+            workers=tuple(map(self._worker, self._sweep.workers.seen)),
             timings=self._attempts.timings,
             lag=self._attempts.lag,
             failures=self._attempts.failures,

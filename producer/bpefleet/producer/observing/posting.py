@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-import orjson
+from msgspec.structs import replace
 from redis.exceptions import RedisError
 
 from bpefleet.shared.errors import QueueError
@@ -24,6 +24,8 @@ from bpefleet.shared.wire.status import Snapshot
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+logger = logging.getLogger(__name__)
+
 _WITHIN: Final = 2.0
 """Seconds that a snapshot may take that nobody depends on."""
 
@@ -38,7 +40,7 @@ def mirror(url: str) -> Callable[[Snapshot], None]:
 
     def show(now: Snapshot) -> None:
         with suppress(RedisError), connection.pipeline(transaction=False) as pipeline:
-            post(pipeline, now.run, now, orjson.dumps(now), None)
+            post(pipeline, now.run, now, now.to_bytes(), None)
             pipeline.execute()
 
     return show
@@ -74,29 +76,30 @@ def read(url: str, run: str, key: str, kind: type[_Shown]) -> _Shown | None:
     try:
         with connect(url, patient=False) as connection:
             data: Any = connection.get(key)
-        return None if data is None else kind.from_json(orjson.loads(data))
-    except (RedisError, orjson.JSONDecodeError, MessageError) as error:
+        return None if data is None else kind.from_bytes(data)
+    except (RedisError, MessageError) as error:
         raise QueueError(
             f"what that Redis holds of run {run} is no {key.split(':')[1]}: {str(error)[:200]}"
         ) from error
 
 
-def post_report(url: str, now: Snapshot, html: bytes, warn: Callable[[str], None]) -> None:
+def post_report(url: str, now: Snapshot, html: bytes) -> None:
     """Show the report of a finished run on its page, as long as its status.
 
     Args:
         url: The Redis.
         now: The run, whose status is shown with it.
-        html: The report. One that is too large is left out.
-        warn: Told if it is.
+        html: The report. One that is too large is left out, with a warning.
 
     Raises:
         QueueError: Redis cannot be reached or used.
     """
     if len(html) > LARGEST_REPORT:
-        warn(
-            f"the report is not shown on the dashboard: it has {len(html):,} bytes, and there is "
-            f"room for {LARGEST_REPORT:,}"
+        logger.warning(
+            "the report is not shown on the dashboard: it has %s bytes, and there is room for %s",
+            f"{len(html):,}",
+            f"{LARGEST_REPORT:,}",
+            extra={"run": now.run, "bytes": len(html)},
         )
         return
     from bpefleet.shared.redis.connect import connect  # noqa: PLC0415  slow to import
@@ -106,10 +109,10 @@ def post_report(url: str, now: Snapshot, html: bytes, warn: Callable[[str], None
         with connect(url, patient=False) as connection, connection.pipeline() as pipeline:
             shown: Any = connection.get(status_key(now.run))
             # The run's directory does not tell how merging went.
-            with suppress(orjson.JSONDecodeError, MessageError):
-                now = replace(now, merging=Snapshot.from_json(orjson.loads(shown or b"")).merging)
+            with suppress(MessageError):
+                now = replace(now, merging=Snapshot.from_bytes(shown or b"").merging)
             pipeline.set(report_key(now.run), html, ex=STATUS_TTL)
-            post(pipeline, now.run, now, orjson.dumps(now), None)
+            post(pipeline, now.run, now, now.to_bytes(), None)
             pipeline.execute()
     except RedisError as error:
         raise QueueError(

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-import orjson
+from msgspec.structs import replace
 
 from bpefleet.producer.files.atomic import read_whole
 from bpefleet.producer.files.lock import LOCK, holder
 from bpefleet.producer.store.directory import PLAN
 from bpefleet.producer.store.history import ATTEMPTS, read_attempts
 from bpefleet.producer.store.ledger_format import read_index
+from bpefleet.shared.tokenizer import MANIFEST
 from bpefleet.shared.wire.messages import MessageError
 from bpefleet.shared.wire.status import DONE, PLANNED, STOPPED, Failure, Snapshot
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from bpefleet.producer.store.directory import RunDirectory
     from bpefleet.producer.store.history import Attempt
+    from bpefleet.producer.store.manifest import Manifest
 
 SNAPSHOT: Final = "status.json"
 LARGEST: Final = 1 << 26
@@ -51,13 +52,13 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
     plan = directory.plan
     counted, totals = read_index(directory.counts, len(plan.chunks))
     failed = failures(directory, counted)
-    merges_made, unique = directory.made
-    planned, started, ended = _times(directory)
+    manifest = directory.manifest
+    planned, started, ended = _times(directory, manifest)
     return Snapshot(
         run=plan.run,
         directory=str(directory.path.absolute()),
         producer="",
-        stage=DONE if directory.complete else STOPPED,
+        stage=DONE if manifest else STOPPED,
         updated=now,
         chunks=len(plan.chunks),
         counted=len(counted),
@@ -68,13 +69,13 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         bytes=plan.total_bytes,
         bytes_counted=totals.bytes_read,
         pretokens=totals.pretokens,
-        unique=unique,
+        unique=manifest.totals.unique_pretokens if manifest else 0,
         retries=0,
         workers=0,
         rate=0.0,
         eta=None,
         merges=plan.options.merges,
-        merges_made=merges_made,
+        merges_made=manifest.totals.merges if manifest else 0,
         holding=False,
         planned=planned,
         started=started,
@@ -85,15 +86,17 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
     )
 
 
-def _times(directory: RunDirectory) -> tuple[float, float, float]:
+def _times(directory: RunDirectory, manifest: Manifest | None) -> tuple[float, float, float]:
     """When the run was planned, and when its last session began and ended, in Unix seconds.
 
     A finished run's manifest tells. Before that the times of files do: the plan is written once,
     the lock at each session's start, the history at each attempt's end and at the session's.
     """
     planned = _changed(directory.path / PLAN)
-    if times := directory.finished:
-        return planned, *times
+    if manifest is not None:
+        # A version before did not note the end.
+        ended = manifest.ended or _changed(directory.path / MANIFEST)
+        return planned, ended - sum(took.seconds for took in manifest.stages.values()), ended
     started = max(planned, _changed(directory.path / LOCK))
     return planned, started, max(started, _changed(directory.path / ATTEMPTS))
 
@@ -124,8 +127,8 @@ def latest_snapshot(directory: RunDirectory) -> Snapshot:
     """
     if process := holder(directory.path):
         try:
-            return Snapshot.from_json(orjson.loads(read_whole(directory.path / SNAPSHOT, LARGEST)))
-        except (OSError, orjson.JSONDecodeError, MessageError):
+            return Snapshot.from_bytes(read_whole(directory.path / SNAPSHOT, LARGEST))
+        except (OSError, MessageError):
             begun = at_rest(directory, time.time())  # just now
             if begun.stage != DONE:
                 return replace(begun, producer=process, stage=PLANNED, ended=None)

@@ -11,10 +11,9 @@ import socket
 import threading
 import time
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-import orjson
+from msgspec.structs import replace
 
 from bpefleet.producer.files.atomic import create
 from bpefleet.producer.observing.snapshot import SNAPSHOT, at_rest
@@ -77,7 +76,7 @@ class StatusFile:
         self._next = time.monotonic() + _EVERY
         with self._lock:
             self.now = replace(snapshot, updated=time.time(), redis_away=self._away)
-            self.data = orjson.dumps(self.now)
+            self.data = self.now.to_bytes()
             temporary = self._path.with_suffix(".json.new")
             with suppress(OSError):  # a full disk will be said where it matters
                 with create(temporary) as file:

@@ -1,7 +1,8 @@
-"""What a file of the corpus is: plain UTF-8 text, or something that must not be read as such.
+"""Whether a file is plain UTF-8 text, or has a format that must not be read as text.
 
-JSON Lines read as text would teach the tokenizer quotes and escapes, compressed data noise. The
-first bytes are those that the formats' own specifications and `file`'s magic database name.
+From JSON Lines read as text the tokenizer would learn quotes and escapes, and from compressed data
+noise. Formats are told by their first bytes, as their specifications and the magic database of
+`file` name them, by the file's name, and by what text looks like.
 """
 
 from __future__ import annotations
@@ -113,16 +114,17 @@ _COMPRESSED: Final[Mapping[str, str]] = MappingProxyType(
 
 
 def format_of(descriptor: int, path: str, *, picked: bool, insist: bool) -> str:
-    """What an open file is, as far as it shows: the name of a format, or nothing for plain text.
+    """The name of the format that an open file seems to have; empty for plain text.
 
     Args:
         descriptor: The file.
-        path: Its name, which says something too.
-        picked: Whether it was named itself, and not the folder it is in: a NUL byte in it may then
-            be meant, and another encoding be told at once. What else lies in folders is binary, or
-            left to be told by whoever counts it: with `replace` it may be meant.
-        insist: Whether to take it for text in spite of its name, and of JSON Lines in it. Of what
-            no text begins with, nobody can insist.
+        path: Its name, whose ending may tell the format.
+        picked: Whether the user named this file, and not a folder that it is in. Such a file may
+            hold a few NUL bytes, and is binary only if hardly anything in it is text. A file in a
+            folder is binary if a NUL byte is among its first; if it is in another encoding,
+            counting will tell.
+        insist: Whether to take it for text whatever its name says, and though it looks like JSON
+            Lines. What begins as no text does is never taken for text.
 
     Raises:
         OSError: It cannot be read.
@@ -140,7 +142,7 @@ def format_of(descriptor: int, path: str, *, picked: bool, insist: bool) -> str:
 
 
 def said_of(name: str) -> str:
-    """What a format is, to follow `it is`."""
+    """A format in words that can follow `it is`."""
     if name in _COMPRESSED:
         return f"compressed with {name}"
     if name in _ARCHIVES:
@@ -149,7 +151,7 @@ def said_of(name: str) -> str:
 
 
 def remedy(name: str, path: str) -> str:
-    """How to make plain text of a file in a format."""
+    """What the user can do to get plain text from a file of that format."""
     path = shlex.quote(path)
     if tool := _COMPRESSED.get(name):
         return f"decompress it first: {tool} {path}"

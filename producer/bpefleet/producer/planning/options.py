@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
+
+from msgspec import Struct
 
 from bpefleet.kernel import TIE_BREAKS
 from bpefleet.producer.planning.formats import FORMATS
@@ -12,7 +13,7 @@ from bpefleet.shared.errors import UsageError
 from bpefleet.shared.pretokens.patterns import resolve
 from bpefleet.shared.process.machine import cores
 from bpefleet.shared.tokenizer.bytelevel import mistakable
-from bpefleet.shared.wire.messages import Message
+from bpefleet.shared.wire.messages import Int, Message
 
 DEFAULT_EOS: Final = "<|endoftext|>"
 DEFAULT_SPECIAL_TOKENS: Final = (DEFAULT_EOS,)
@@ -33,8 +34,7 @@ BYTES: Final = 256
 """Tokens of one byte, which every vocabulary begins with."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options(Message):
+class Options(Message, frozen=True):
     """The options that decide the tokenizer; they are part of the plan.
 
     Attributes:
@@ -55,12 +55,12 @@ class Options(Message):
         unk_token: The one for what is unknown, which byte-level encoding never meets; likewise.
     """
 
-    vocab_size: int
+    vocab_size: Int
     pattern: str = "cl100k"
     special_tokens: tuple[str, ...] = DEFAULT_SPECIAL_TOKENS
     tie_break: str = "lexmax"
-    min_frequency: int = 0
-    max_token_length: int = 0
+    min_frequency: Int = 0
+    max_token_length: Int = 0
     errors: str = "strict"
     allow_fewer_merges: bool = False
     export: tuple[str, ...] = ()
@@ -120,8 +120,7 @@ class Options(Message):
         return self
 
 
-@dataclass(frozen=True, slots=True)
-class Resources:
+class Resources(Struct, frozen=True):
     """Where a run's work is done; none of it changes the tokenizer.
 
     Attributes:
@@ -224,8 +223,7 @@ def least_chunk_size(pattern: str) -> int:
     return _default_chunk_size(pattern) // _LEAST_PART
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """One run: its sources, its directory, its options and its resources.
 
     Attributes:
@@ -239,7 +237,7 @@ class Request:
     sources: tuple[str, ...]
     out: Path
     options: Options
-    resources: Resources = field(default_factory=Resources)
+    resources: Resources = Resources()
     format: str = "auto"
 
     def checked(self) -> Self:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
@@ -15,7 +14,15 @@ from bpefleet.producer.planning.options import Options
 from bpefleet.producer.planning.sources import SourceFile
 from bpefleet.shared.errors import SourceChangedError, SourceError
 from bpefleet.shared.pretokens.patterns import counting_digest, resolve
-from bpefleet.shared.wire.messages import CountSpec, Failed, Message, MessageError, Segment
+from bpefleet.shared.wire.messages import (
+    CountSpec,
+    Failed,
+    Int,
+    Message,
+    MessageError,
+    Natural,
+    Segment,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +34,13 @@ _RUN: Final = re.compile(r"[A-Za-z0-9_-]+")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 
-@dataclass(frozen=True, slots=True)
-class Plan(Message):
+class AnyPlan(Message, frozen=True, forbid_unknown_fields=False):
+    """What plans of all versions have."""
+
+    version: Int
+
+
+class Plan(Message, frozen=True):
     """What a run counts.
 
     Attributes:
@@ -42,12 +54,12 @@ class Plan(Message):
         engine: The scanner and its Unicode version.
     """
 
-    version: int
+    version: Int
     run: str
     options: Options
     files: tuple[SourceFile, ...]
-    chunks: tuple[tuple[tuple[int, ...], ...], ...]
-    payload_version: int
+    chunks: tuple[tuple[tuple[Natural, Natural, Natural], ...], ...]
+    payload_version: Int
     digest: str
     engine: str
 
@@ -81,18 +93,14 @@ class Plan(Message):
         self.options.checked()
         if not (_RUN.fullmatch(self.run) and _DIGEST.fullmatch(self.digest)):
             raise MessageError("Plan: odd run or digest")
-        if any("\0" in f.path or f.size < 0 for f in self.files) or self.total_bytes >= _MOST:
+        if any("\0" in file.path for file in self.files) or self.total_bytes >= _MOST:
             raise MessageError("Plan.files: a name or a size that no file has")
+        sizes = [file.size for file in self.files]
+        count = len(sizes)
         for chunk in self.chunks:
-            if not chunk or not all(self._holds(segment) for segment in chunk):
+            if not chunk or not all(i < count and a < b <= sizes[i] for i, a, b in chunk):
                 raise MessageError("Plan.chunks: a chunk is empty or lies outside the files")
         return self
-
-    def _holds(self, segment: tuple[int, ...]) -> bool:
-        if len(segment) != 3:  # noqa: PLR2004  file, start, end
-            return False
-        index, start, end = segment
-        return 0 <= index < len(self.files) and 0 <= start < end <= self.files[index].size
 
     @property
     def total_bytes(self) -> int:

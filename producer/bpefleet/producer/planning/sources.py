@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import logging
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +12,7 @@ from bpefleet.kernel.opening import opened
 from bpefleet.producer.planning.formats import BINARY, format_of, remedy, said_of
 from bpefleet.producer.planning.walk import Walk
 from bpefleet.shared.errors import NotTextError, SourceError
-from bpefleet.shared.wire.messages import Message
+from bpefleet.shared.wire.messages import Int, Message, Natural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -23,8 +22,7 @@ logger = logging.getLogger(__name__)
 _NAMED: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFile(Message):
+class SourceFile(Message, frozen=True):
     """One file of the corpus as it was when the run was planned.
 
     Attributes:
@@ -34,8 +32,8 @@ class SourceFile(Message):
     """
 
     path: str
-    size: int
-    mtime_ns: int
+    size: Natural
+    mtime_ns: Int
 
 
 def _go_on() -> None:
@@ -51,16 +49,16 @@ def find_files(
 ) -> list[SourceFile]:
     """List the files that `sources` name, each once: in the order given, folders sorted.
 
-    In folders and globs, empty and binary files are passed over, with a warning, and so is whatever
-    runs have written; in folders also, without one, what is hidden (its name starts with a dot). A
-    format that holds text but is not read is an error there too: no part of a corpus is left out in
-    silence.
+    In folders and globs, empty files, binary files and what runs have written are passed over with
+    a warning. In folders, hidden files (their names begin with a dot) are passed over without one.
+    A file in a format that holds text, but is not read, is an error in folders and globs, too: no
+    part of a corpus is left out silently.
 
     Args:
         sources: Files, folders, globs.
-        out: The directory of the run that is about to be: no source, wherever it lies.
-        insist: Whether to take files for plain text in spite of their names, see `format_of`; what
-            cannot be text is then passed over in folders and globs.
+        out: The directory of the run that is being planned. It is no source, wherever it lies.
+        insist: Whether to take files for plain text whatever their names say, see `format_of`. In
+            folders and globs, what cannot be text is then passed over.
         check: Called before each file; what it raises ends the listing.
 
     Raises:

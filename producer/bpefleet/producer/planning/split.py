@@ -1,8 +1,9 @@
 """Splits the corpus into chunks: byte ranges that can be counted apart.
 
-The files are one stretch of bytes, and chunks equal parts of it, so that workers end together. A
-chunk ends at the first cut at or after its part's end (see `bpefleet.kernel.Cutter`), or at a
-file's end that is near. Only the neighbourhood of each cut is read.
+The files, one after the other, are taken for one stretch of bytes, which is divided into equal
+parts, so that the workers end at the same time. A part's end is moved to the next cut (see
+`bpefleet.kernel.Cutter`), or to the end of a file that is near. Files are read around those places
+only.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.kernel.opening import opened
-from bpefleet.shared.errors import SourceError, UsageError
+from bpefleet.producer.planning.chunk_size import equal_part
+from bpefleet.shared.errors import SourceError
 from bpefleet.shared.wire.messages import Segment
 
 if TYPE_CHECKING:
@@ -24,33 +26,34 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _WINDOW: Final = 64 * 1024
+"""Bytes in which a cut is looked for first; twice as many each time that there is none."""
 _MAX_WINDOW: Final = 16 * 1024 * 1024
+"""Bytes that are looked through at once at the most."""
 _NEAR: Final = 16
-"""Of a chunk, the part by which it may be shorter or longer rather than cut a file near its end."""
-_EVEN_ROUNDS: Final = 8
-"""Chunks a worker beyond which an odd one out no longer matters."""
-MAX_CHUNKS: Final = 100_000
-"""Chunks that a chunk size of one's own may make. Each is a job of some 22 ms, a line of the
-history and some bytes of the plan, which is read whole.
-"""
+"""A chunk may be longer or shorter by one part in so many, if it then ends where a file does."""
 MAX_SEGMENTS: Final = 4096
-"""Segments in one chunk at the most, which bounds the size of its job."""
+"""Segments of a chunk at the most. A job names all of its chunk's, so this bounds its size."""
 
 
 def split(
     files: Iterable[SourceFile], cutter: Cutter, chunk_size: int
 ) -> Iterator[tuple[Segment, ...]]:
-    """Yield chunks of about `chunk_size` bytes that together are all the files, in order.
+    """Yield the segments of each chunk; together they are all the files, in order.
 
-    A range that holds no cut stays whole, however long. A warning says how many are longer
-    than a chunk by more than a quarter, and which is the longest.
+    Text without a cut stays whole, however long. A warning tells of segments that are longer
+    than a chunk by more than a quarter: how many, and which is the longest.
+
+    Args:
+        files: The corpus.
+        cutter: Finds the cuts of the run's split rule and special tokens.
+        chunk_size: Bytes of a chunk, about.
 
     Raises:
         SourceError: A file cannot be read.
     """
     files = list(files)
     total = sum(file.size for file in files)
-    step = _step(total, chunk_size)
+    step = equal_part(total, chunk_size)
     near = step // _NEAR
     packed: list[Segment] = []
     uncut: list[Segment] = []
@@ -76,48 +79,6 @@ def split(
         yield tuple(packed)
     if uncut:
         logger.warning("%s", _long(uncut, chunk_size))
-
-
-def demand_few(total: int, chunk_size: int) -> None:
-    """Refuse a chunk size that would make jobs without end of a corpus of `total` bytes.
-
-    Raises:
-        UsageError: It would; the text says which size would not.
-    """
-    if (count := total // chunk_size) > MAX_CHUNKS:
-        least = -(-total // (1000 * MAX_CHUNKS))
-        raise UsageError(
-            f"chunks of {chunk_size:,} bytes would be {count:,} jobs",
-            hint=f"leave out --chunk-size, or make it {least}kB or more: "
-            f"{MAX_CHUNKS:,} jobs at the most",
-        )
-
-
-def _step(total: int, chunk_size: int) -> int:
-    """The size of equal parts of `total` bytes, near `chunk_size`.
-
-    A rest of up to a tenth of a chunk makes the parts a little larger, and no part of its own.
-    """
-    parts = (total + chunk_size - chunk_size // 10 - 1) // chunk_size
-    return -(-total // max(1, parts))
-
-
-def even_chunk_size(total: int, chunk_size: int, workers: int, *, least: int = 1) -> int:
-    """The chunk size, at most `chunk_size`, at which so many workers end at the same time.
-
-    With a few chunks a worker, an odd one out would leave all the others idle: three chunks take
-    two workers as long as four.
-
-    Args:
-        total: Bytes of the corpus.
-        chunk_size: What is asked for, bytes.
-        workers: How many share the corpus.
-        least: Bytes of a chunk that is worth a job; with more workers, some get none.
-    """
-    rounds = -(-total // (chunk_size * max(1, workers)))
-    if not 0 < rounds <= _EVEN_ROUNDS:
-        return chunk_size
-    return max(min(least, chunk_size), -(-total // (rounds * max(1, workers))))
 
 
 def _long(uncut: list[Segment], chunk_size: int) -> str:

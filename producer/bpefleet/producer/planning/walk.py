@@ -1,4 +1,4 @@
-"""Which files a folder or a glob holds, but for what is hidden and what runs have written."""
+"""The files in a folder or of a glob, without hidden files and without what runs have written."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.kernel.opening import opened
-from bpefleet.producer.files.lock import was_held
+from bpefleet.producer.files.lock import was_locked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ _ENOUGH: Final = 64
 
 
 class Walk:
-    """Lists files, and passes over run directories: a tokenizer's files are no corpus.
+    """Lists files, but none of a run directory: the files of a tokenizer are no corpus.
 
     Attributes:
         runs: The run directories that were passed over.
@@ -31,7 +31,7 @@ class Walk:
         """Begin.
 
         Args:
-            out: The directory of the run that is about to be, which may hold no plan yet.
+            out: The directory of the run that is being planned. It may hold no plan yet.
             check: Called before each folder and each file; may raise.
         """
         self.runs: list[Path] = []
@@ -40,7 +40,7 @@ class Walk:
         self._known: dict[Path, bool] = {}
 
     def folder(self, top: Path) -> Iterator[Path]:
-        """The files below a folder, sorted, but those that are hidden: named with a dot before.
+        """The files below a folder, sorted, without those hidden by a dot before their name.
 
         Raises:
             OSError: A folder cannot be listed.
@@ -88,7 +88,7 @@ class Walk:
             return True
         if folder not in self._known:
             # A run that is still being planned has its lock already.
-            self._known[folder] = holds_plan(folder) or was_held(folder)
+            self._known[folder] = holds_plan(folder) or was_locked(folder)
             if self._known[folder]:
                 self.runs.append(folder)
         return self._known[folder]

@@ -41,8 +41,8 @@ class TextFormatter(logging.Formatter):
 class StderrHandler(logging.Handler):
     """Writes records on stderr without tearing a bar that is shown there.
 
-    A record that comes from an event loop is written by a thread, so that whoever reads stderr
-    slowly holds up no loop.
+    A record from an event loop is written by a thread, so that a slow reader of stderr does not
+    block the loop.
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class StderrHandler(logging.Handler):
         self._thread: threading.Thread | None = None
 
     def handle(self, record: logging.LogRecord) -> bool:
-        """Take a record. Not as `logging` has it, where all wait for the one that writes."""
+        """Take a record. Handlers of `logging` hold a lock while one writes, so that all wait."""
         if not self.filter(record):
             return False
         self._waiting.append(self.format(record))
@@ -83,10 +83,10 @@ class StderrHandler(logging.Handler):
 
 
 class _Shown:
-    """Shows the records of this process's runs, of which there may be several at once."""
+    """Shows records on stderr while this process has any run; there may be several at once."""
 
     def __init__(self) -> None:
-        self.handler: Final = StderrHandler()
+        self._handler = StderrHandler()
         self._runs = 0
         self._still = threading.Lock()
         self._level = logging.NOTSET
@@ -100,41 +100,43 @@ class _Shown:
             self._level = logger.level
             self._added = not any(map(_is_on_stderr, _handlers(logger)))
             if self._added:
-                self.handler.setLevel(NOTICE)  # the program's own handlers may be told more
-                logger.addHandler(self.handler)
+                self._handler.setLevel(NOTICE)  # the program's own handlers may be told more
+                logger.addHandler(self._handler)
             if logger.level == logging.NOTSET and not logger.isEnabledFor(NOTICE):
                 logger.setLevel(NOTICE)
 
     def end(self, logger: logging.Logger) -> None:
-        self.handler.flush()
+        for handler in _handlers(logger):
+            if isinstance(handler, StderrHandler):
+                handler.flush()  # what comes from loops, before anything else is printed
         with self._still:
             self._runs -= 1
             if not self._runs:
                 logger.setLevel(self._level)
                 if self._added:
-                    logger.removeHandler(self.handler)
+                    logger.removeHandler(self._handler)
 
 
 _SHOWN: Final = _Shown()
 
 
 def show_on_stderr(level: int, form: str) -> None:
-    """Have all records of this process shown on stderr: what a command does.
+    """Show the records of this process on stderr; for commands.
 
     Args:
-        level: From which on, as in `logging`. Of other libraries warnings are shown.
+        level: The lowest level that is shown, as in `logging`; of other libraries, warnings.
         form: One of `logs.FORMATS`.
     """
-    timed = level < NOTICE
-    _SHOWN.handler.setFormatter(JsonFormatter() if form == JSON else TextFormatter(timed=timed))
-    install(_SHOWN.handler, level, logging.WARNING)
+    handler = StderrHandler()
+    handler.setFormatter(JsonFormatter() if form == JSON else TextFormatter(timed=level < NOTICE))
+    install(handler, level, logging.WARNING)
 
 
 @contextmanager
 def shown_on_stderr() -> Iterator[None]:
-    """Within the block, have our records shown on stderr, if they are not already.
+    """Within the block, show the records of bpefleet on stderr, if no handler does so already.
 
-    Records go to the handlers of the program as well, as those of any library do.
+    As for any library, records go to the program's own handlers as well.
     """
     logger = logging.getLogger(ROOT)
     _SHOWN.begin(logger)

@@ -57,10 +57,6 @@ class Progress:
             self._thread.join()
         self._stack.close()
 
-    def warn(self, text: str, **about: str | int) -> None:
-        """Log a warning."""
-        logger.warning("%s", text, extra=about)
-
     def show(self, step: Step) -> None:
         """Show how far a stage is. A new stage ends the one before."""
         if not self._show or self._quiet:
@@ -88,6 +84,7 @@ class Progress:
             self._step = self._bar = None
 
     def _log(self, text: str, step: Step) -> None:
-        about = {"run": step.run, "stage": step.stage, "done": step.done, "total": step.total}
+        about = {"stage": step.stage, "done": step.done, "total": step.total}
+        about |= {"run": step.run} if step.run else {}
         eta = None if step.eta is None else round(step.eta, 1)
         logger.log(NOTICE, "%s", text, extra={**about, "rate": round(step.rate, 1), "eta": eta})

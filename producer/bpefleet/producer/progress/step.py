@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bpefleet.shared.process.amounts import of, size
 from bpefleet.shared.wire.status import COUNT, MERGE
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
     from bpefleet.shared.wire.status import Snapshot
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """How far a stage is.
 
     Attributes:

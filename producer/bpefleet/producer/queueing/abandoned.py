@@ -1,4 +1,4 @@
-"""Ending the attempts whose worker died, and queueing again what was taken but never begun.
+"""Ends attempts whose worker died, and queues again the jobs that were taken but never begun.
 
 RQ leaves this to its workers, each for itself, minutes apart and by their clocks. Here one producer
 does it, every few seconds, under a lock: several at once would end the same attempt several times.
@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import replace
 from redis.exceptions import LockError
 from rq import worker_registration
 from rq.exceptions import NoSuchJobError
@@ -124,7 +124,7 @@ def _requeue_stranded(queue: Queue) -> None:
     moment = now().timestamp()
 
     def note(pipeline: Pipeline, job_id: str) -> None:
-        # Not for long, lest the next attempt's passage counts as the same one.
+        # Not for long, or the next attempt's passage would count as the same one.
         key = waiting.get_first_seen_key(job_id)
         pipeline.set(key, moment, nx=True, ex=_REMEMBERED * LOST_AFTER + 1)
 

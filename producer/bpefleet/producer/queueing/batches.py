@@ -1,4 +1,4 @@
-"""Asking Redis the same of many keys: in pipelines that are short enough to let others in.
+"""Asks Redis the same of many keys, in pipelines that are short enough to let others in.
 
 One by one, ten thousand questions take as many round trips; all at once, they hold up whoever else
 uses the event loop, or Redis itself.

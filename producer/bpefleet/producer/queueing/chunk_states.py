@@ -111,7 +111,8 @@ class ChunkStates:
 
     def take(self, room: int, now: float) -> list[int]:
         """Up to `room` chunks to be queued now: those that were tried before come first."""
-        self._waiting.extendleft(self.retries.due(now))
+        if self.retries:
+            self._waiting.extendleft(self.retries.due(now))
         taken: list[int] = []
         while self._waiting and len(taken) < room:
             # A late answer to an attempt that was given up may have come meanwhile.

@@ -78,7 +78,7 @@ class Events:
                 known.append(event)
             else:
                 events.append(event)
-                about = {"chunk": event.chunk, "attempt": event.attempt}
+                about = {"chunk": event.chunk, "attempt_id": event.attempt}
                 logger.debug("event %s is read", event.id, extra=about)
         await self._remove(known, odd)
         mostly_removed = len(known) + len(odd) > len(events) and size <= _MANY_BYTES

@@ -22,7 +22,7 @@ class OtherKeys:
 
     def __init__(self, mine: str) -> None:
         self._mine = mine
-        self._few = RepeatedWarnings(logger, "kinds of workers have another key than the run")
+        self._repeated = RepeatedWarnings(logger, "kinds of workers have another key than the run")
         self._told: set[tuple[str, str]] = set()
 
     def ours(self, seen: Seen) -> bool:
@@ -43,13 +43,13 @@ class OtherKeys:
 
     def sum_up(self) -> None:
         """Say how many there were, if that was not said of each."""
-        self._few.sum_up()
+        self._repeated.sum_up()
 
     def _say(self, who: str, host: str, key: str) -> None:
         if (host, key) in self._told:
             return
         self._told.add((host, key))
-        self._few.tell(
+        self._repeated.tell(
             f"{who} {_named(key)}, and this run has {_named(self._mine)}; none of its chunks is "
             "counted there; give producer and workers the same --key-file",
             host=host,

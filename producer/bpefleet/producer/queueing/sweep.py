@@ -1,8 +1,9 @@
 """The sweep: compares, every few seconds, what should be queued with what Redis has.
 
-A job that ended has left its event in the stream, in the same MULTI. So it ended without a word
-only if the stream was read since, as far as it went then; until that its event may be waiting, for
-as long as folding takes. The same goes for a job that Redis forgot: it may have ended long ago.
+A job that ends leaves its event in the stream, in the same MULTI. The event may wait there for as
+long as folding takes. So a job that is seen to have ended is called unannounced only after the
+stream was read up to where it ended at that moment. The same goes for a job that Redis no longer
+has: it may have ended long ago.
 """
 
 from __future__ import annotations
@@ -14,10 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from bpefleet.producer.queueing.batches import answers_async
-from bpefleet.producer.queueing.other_keys import OtherKeys
-from bpefleet.producer.queueing.workers import seen_workers
-from bpefleet.shared.process.amounts import several
-from bpefleet.shared.process.repeated_warnings import RepeatedWarnings
+from bpefleet.producer.queueing.workers_seen import WorkersSeen
 from bpefleet.shared.process.text import printable
 from bpefleet.shared.wire import rq_keys
 from bpefleet.shared.wire.keys import REFUSED_FIELD, STAGE_FIELD, events_key, job_id
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
 
     from bpefleet.producer.queueing.chunk_states import ChunkStates
     from bpefleet.producer.queueing.events import Events, Place
-    from bpefleet.producer.queueing.workers import Seen
 
 logger = logging.getLogger(__name__)
 
@@ -42,8 +39,6 @@ _SLICE: Final = 10_000
 """Entries of the queue that are read at once."""
 _GLANCED: Final = 1000
 """Chunks that a glance looks at, at the most."""
-_NAMED: Final = 10
-"""Workers that are named at once when they join or leave."""
 _FIELDS: Final = [rq_keys.STATUS, rq_keys.WORKER_NAME, STAGE_FIELD, REFUSED_FIELD]
 
 
@@ -66,7 +61,7 @@ class Sweep:
     """Looks after the queue.
 
     Attributes:
-        seen: Who serves the queue.
+        workers: Who serves the queue.
         redis_memory: Bytes that Redis uses.
         unfolded: Events in the run's stream.
     """
@@ -79,28 +74,17 @@ class Sweep:
         upkeep: Callable[[int], str | None],
         key_id: str = "",
     ) -> None:
-        self.seen: list[Seen] = []
+        self.workers = WorkersSeen(redis, key_id)
         self.redis_memory = 0
         self.unfolded = 0
         self._run = run
         self._states = states
         self._redis = redis
         self._upkeep = upkeep
-        self._odd = RepeatedWarnings(
-            logger, "workers of the queue are no bpefleet workers; stop them"
-        )
         self._next = time.monotonic()
         self._idle_said = False
-        self._known: set[str] = set()
-        self._strangers: set[str] = set()
-        self._other_keys = OtherKeys(key_id)
         self._misplaced: set[int] = set()
         self._marks: dict[int, Place] = {}
-
-    @property
-    def workers(self) -> int:
-        """How many workers of the fleet serve the queue, with the run's key."""
-        return sum(self._other_keys.ours(seen) for seen in self.seen)
 
     @property
     def due(self) -> bool:
@@ -119,10 +103,8 @@ class Sweep:
             NoWorkersError: The local workers ended unasked.
         """
         start = time.monotonic()
-        await self._look_for_workers()
-        self._warn_of_strangers()
-        self._other_keys.look(self.seen)
-        idle = await asyncio.to_thread(self._upkeep, self.workers)
+        await self.workers.look()
+        idle = await asyncio.to_thread(self._upkeep, len(self.workers))
         if idle and not self._idle_said:
             logger.warning("%s", idle)
         self._idle_said = bool(idle)
@@ -135,7 +117,7 @@ class Sweep:
         return found
 
     async def glance(self) -> None:
-        """See between two sweeps which chunks a worker is at: for people, and nothing follows."""
+        """Look between two sweeps which chunks workers are at. That is only for people to see."""
         if len(chunks := self._states.awaited) > _GLANCED:
             return
         found = await self._jobs(chunks)
@@ -144,31 +126,9 @@ class Sweep:
             for chunk, fields in zip(chunks, found, strict=True)
             if fields and fields[0] == rq_keys.STARTED
         }
-        if {worker for worker, _ in started.values()} - {seen.name for seen in self.seen}:
-            await self._look_for_workers()
+        if not self.workers.names.issuperset(worker for worker, _ in started.values()):
+            await self.workers.look()
         self._states.seen_at_work(started)
-
-    def sum_up(self) -> None:
-        """Say how many strangers there were, if that was not said of each."""
-        self._odd.sum_up()
-        self._other_keys.sum_up()
-
-    async def _look_for_workers(self) -> None:
-        self.seen = await seen_workers(self._redis)
-        names = {seen.name for seen in self.seen if self._other_keys.ours(seen)}
-        _log_workers("joined", names - self._known)
-        _log_workers("left", self._known - names)
-        self._known = names
-
-    def _warn_of_strangers(self) -> None:
-        for seen in self.seen:
-            if not seen.is_ours and seen.name not in self._strangers:
-                self._strangers.add(seen.name)
-                self._odd.tell(
-                    f"{seen.name} serves the queue and is no bpefleet worker: it runs whatever is "
-                    "written to Redis; stop it",
-                    worker=seen.name,
-                )
 
     async def _compare(self, chunks: list[int], events: Events) -> Found:
         found = Found()
@@ -179,7 +139,7 @@ class Sweep:
             status, worker, stage, refused = fields
             if status == rq_keys.FAILED and refused is not None:
                 found.forgotten.append(chunk)
-                self._other_keys.refused(_text(refused))
+                self.workers.other_keys.refused(_text(refused))
             elif status is None or status in rq_keys.ENDED:
                 ended[chunk] = status is not None
             elif status == rq_keys.STARTED:
@@ -211,8 +171,8 @@ class Sweep:
         """Each chunk that waits on the queue no more, and its job.
 
         Of a job: whether it is on its way to a worker, and its `_FIELDS`. Read in the
-        order in which a job goes, lest one is missed on its way: the queue, the list between, its
-        own hash.
+        order in which a job passes through them, so that none is missed on its way: the queue, the
+        list of jobs that are taken, the job's own hash.
         """
         names = {chunk: self._job(chunk).encode() for chunk in chunks}
         waiting = await self._listed(rq_keys.WAITING)
@@ -249,15 +209,6 @@ class Sweep:
             if len(part) < _SLICE:
                 return found
             end -= _SLICE
-
-
-def _log_workers(what: str, names: set[str]) -> None:
-    """Say which workers joined or left; of many at once, only how many."""
-    if len(names) > _NAMED:
-        logger.info("%s %s", several(len(names), "worker"), what)
-        return
-    for name in sorted(names):
-        logger.info("worker %s %s", name, what, extra={"worker": name})
 
 
 def _text(field: bytes | None) -> str:

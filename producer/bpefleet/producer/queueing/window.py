@@ -64,7 +64,9 @@ class Window:
             raise
         self._states.queued(attempts)
         for chunk, attempt in attempts.items():
-            logger.debug("chunk %d is enqueued", chunk, extra={"chunk": chunk, "attempt": attempt})
+            logger.debug(
+                "chunk %d is enqueued", chunk, extra={"chunk": chunk, "attempt_id": attempt}
+            )
         self.filling = len(chunks) == _AT_ONCE
         return True
 
@@ -73,4 +75,5 @@ class Window:
         chunks = sorted(self._states.in_flight)
         withdrawn = await asyncio.to_thread(self._enqueuer.withdraw, chunks)
         self._states.put_back(withdrawn)
-        logger.info("%s taken off the queue", several(len(withdrawn), "job"))
+        if withdrawn:
+            logger.info("%s taken off the queue", several(len(withdrawn), "job"))

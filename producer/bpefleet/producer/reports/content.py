@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bpefleet.producer.reports.document import Report
 from bpefleet.producer.reports.measure import Measured
@@ -15,6 +15,7 @@ from bpefleet.producer.reports.sections.timing import slowest_chunks, stages, wo
 from bpefleet.producer.reports.sections.tokens import tokens
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.producer.store.history import Attempt
+from bpefleet.producer.store.manifest import Manifest
 from bpefleet.shared.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Facts:
     """
 
     directory: RunDirectory
-    manifest: dict[str, Any]
+    manifest: Manifest
     profile: Profile
     ends: tuple[Attempt, ...]
     tokenizer: Tokenizer

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-import orjson
-
-from bpefleet.producer.files.atomic import read_whole
 from bpefleet.producer.observing.chunk_times import (
     HERE,
     ChunkTime,
@@ -18,9 +14,6 @@ from bpefleet.producer.observing.chunk_times import (
     took,
 )
 from bpefleet.producer.reports.slow_chunks import explained
-from bpefleet.producer.store.directory import LARGEST, MOST_OF_ANYTHING
-from bpefleet.shared.errors import OutputError
-from bpefleet.shared.tokenizer import MANIFEST
 from bpefleet.shared.wire.messages import Message
 
 if TYPE_CHECKING:
@@ -29,13 +22,13 @@ if TYPE_CHECKING:
     from bpefleet.producer.observing.chunk_times import Times
     from bpefleet.producer.store.directory import RunDirectory
     from bpefleet.producer.store.history import Attempt
+    from bpefleet.producer.store.manifest import Manifest
 
 _CLOCKS: Final = 0.5
 """Seconds that the clocks of workers on several machines may differ unnoticed."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerTime(Message):
+class WorkerTime(Message, frozen=True):
     """What a worker counted: chunks, bytes, the seconds it took, the greatest peak memory."""
 
     name: str
@@ -50,8 +43,7 @@ class WorkerTime(Message):
         return self.bytes / self.seconds if self.seconds else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Profile(Message):
+class Profile(Message, frozen=True):
     """Where a run's time went.
 
     Attributes:
@@ -101,13 +93,18 @@ def profile(directory: RunDirectory, times: Times | None = None) -> Profile:
     """
     times = times or read_times(directory)
     rates = [time.bytes / time.seconds for time in times.chunks if time.seconds]
-    stages, workers = tuple(_stages(directory)), tuple(_workers(times.ends))
+    manifest = directory.manifest
+    stages = tuple(
+        StageTime(name, took.seconds, took.peak_rss)
+        for name, took in (manifest.stages.items() if manifest else ())
+    )
+    workers = tuple(_workers(times.ends))
     return Profile(
         run=directory.plan.run,
         name=directory.path.absolute().name,
-        counts_of=directory.counts_of,
+        counts_of=manifest.counts_of if manifest else "",
         bytes=directory.plan.total_bytes,
-        counted=_counted(directory),
+        counted=_counted(manifest, directory.plan.total_bytes),
         stages=stages,
         counting=_counting([end for end in times.ends if end.scan_seconds]),
         rate=median(rates) if rates else 0.0,
@@ -118,51 +115,10 @@ def profile(directory: RunDirectory, times: Times | None = None) -> Profile:
     )
 
 
-def read_manifest(directory: RunDirectory) -> dict[str, Any]:
-    """The manifest of a finished run.
-
-    Raises:
-        OutputError: The run is not finished, or the manifest is damaged.
-    """
-    path = directory.path / MANIFEST
-    try:
-        manifest: Any = orjson.loads(read_whole(path, LARGEST))
-    except FileNotFoundError:
-        raise OutputError(
-            f"{directory.path} is not finished",
-            hint=f"finish it first: bpefleet resume {directory.path}",
-        ) from None
-    except OSError as error:
-        raise OutputError(f"{path}: {error.strerror}") from error
-    except orjson.JSONDecodeError as error:
-        raise OutputError(f"{path} is damaged: {error}") from error
-    if not isinstance(manifest, dict) or not manifest.keys() >= {"stages", "totals", "options"}:
-        raise OutputError(f"{path} is damaged: it lacks its stages, totals or options")
-    return manifest
-
-
-def _stages(directory: RunDirectory) -> Iterable[StageTime]:
-    if not directory.complete:
-        return
-    path = directory.path / MANIFEST
-    for name, facts in read_manifest(directory)["stages"].items():
-        try:
-            seconds, peak = float(facts["seconds"]), facts["peak_rss"]
-            if not (0 <= seconds < MOST_OF_ANYTHING and 0 <= peak < MOST_OF_ANYTHING):
-                raise ValueError("a number that nothing has")  # noqa: TRY301
-            yield StageTime(name, seconds, int(peak))
-        except (KeyError, TypeError, ValueError) as error:
-            raise OutputError(f"{path} is damaged: stage {name}: {error!r}") from error
-
-
-def _counted(directory: RunDirectory) -> int:
-    if not directory.complete:
-        return 0
-    count = read_manifest(directory)["stages"].get("count")
-    if not isinstance(count, dict):  # it merged the counts of another run
-        return 0
-    found = count.get("bytes", directory.plan.total_bytes)  # a version before did not note it
-    return found if isinstance(found, int) else 0
+def _counted(manifest: Manifest | None, total: int) -> int:
+    if manifest is None or (count := manifest.stages.get("count")) is None:
+        return 0  # it is not finished, or merged the counts of another run
+    return total if count.bytes is None else count.bytes  # a version before did not note it
 
 
 def _counting(known: Sequence[Attempt]) -> tuple[StageTime, ...]:

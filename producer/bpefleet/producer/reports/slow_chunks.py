@@ -6,9 +6,11 @@ bytes at the median rate was *lost*, and names the reason.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from bpefleet.producer.observing.chunk_times import WORK
 

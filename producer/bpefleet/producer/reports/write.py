@@ -6,6 +6,7 @@ two, more than a hundredth of most runs.
 
 from __future__ import annotations
 
+import logging
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +18,7 @@ from bpefleet.producer.planning.sources import find_files
 from bpefleet.producer.reports.comparison import encoder_of, find_encoder
 from bpefleet.producer.reports.content import Facts, content
 from bpefleet.producer.reports.measure import curve, measure
-from bpefleet.producer.reports.profile import profile, read_manifest
+from bpefleet.producer.reports.profile import profile
 from bpefleet.producer.reports.render import markdown, page
 from bpefleet.producer.reports.sample import sample
 from bpefleet.producer.store.directory import RunDirectory
@@ -25,11 +26,13 @@ from bpefleet.shared.errors import BpefleetError
 from bpefleet.shared.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from bpefleet.producer.reports.measure import Measured
     from bpefleet.producer.reports.sample import Source
+
+logger = logging.getLogger(__name__)
 
 MARKDOWN: Final = "report.md"
 HTML: Final = "report.html"
@@ -44,18 +47,16 @@ def write_report(
     held_out: Sequence[str] = (),
     sample_bytes: int | None = None,
     redis: str | None = None,
-    warn: Callable[[str], None],
 ) -> list[Path]:
     """Write the report of a finished run into its directory, and show it on the run's page.
 
     Args:
         path: The directory.
-        compare: Other tokenizers to measure (see `report_compare`); those that cannot be are warned
-            of, and the report says why.
+        compare: Other tokenizers to measure (see `comparison`). A warning and the report name those
+            that cannot be measured, and why.
         held_out: Files, folders or globs to measure on; if empty, the run's own text.
         sample_bytes: How much of it to encode, about; None for `SAMPLE`.
-        redis: The Redis that a dashboard looks into; None for no page.
-        warn: Told what is passed over.
+        redis: The Redis that a dashboard reads; None for no page.
 
     Returns:
         The files written.
@@ -67,11 +68,11 @@ def write_report(
         UsageError: tiktoken does not take the run's pattern.
     """
     directory = RunDirectory.open(path)
-    manifest = read_manifest(directory)
+    manifest = directory.finished
     tokenizer = Tokenizer.load(path)
     files = find_files(held_out) if held_out else directory.plan.files
     sources = sample(files, tokenizer.special_tokens, sample_bytes or SAMPLE)
-    compared, failed = _compare(compare, sources, warn)
+    compared, failed = _compare(compare, sources)
     times = read_times(directory)
     facts = Facts(
         directory=directory,
@@ -91,12 +92,12 @@ def write_report(
     for name, data in written.items():
         write_atomically(path / name, data)
     if redis is not None:
-        post_report(redis, at_rest(directory, time.time()), written[HTML], warn)
+        post_report(redis, at_rest(directory, time.time()), written[HTML])
     return [path / name for name in written]
 
 
 def _compare(
-    names: Sequence[str], sources: Sequence[Source], warn: Callable[[str], None]
+    names: Sequence[str], sources: Sequence[Source]
 ) -> tuple[list[Measured], list[tuple[str, str]]]:
     """What others make of the sample; and those that cannot be asked, with the reason."""
     measured, failed = [], []
@@ -106,5 +107,5 @@ def _compare(
         except BpefleetError as error:
             failed.append((name, error.message))
             hint = f"; {error.hint}" if error.hint else ""
-            warn(f"{name} is not compared: {error.message}{hint}")
+            logger.warning("%s is not compared: %s%s", name, error.message, hint)
     return measured, failed

@@ -6,7 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.producer.files.lock import hold, holder
+from bpefleet.producer.files.lock import holder, lock_id
 from bpefleet.producer.store.directory import PLAN, RunDirectory
 from bpefleet.producer.store.stop import ask_cancel
 from bpefleet.shared.errors import OutputError
@@ -22,7 +22,7 @@ def cancel(path: Path, redis: str | None) -> str:
 
     Args:
         path: The run's directory.
-        redis: If no process is at it: the Redis where one may have left jobs.
+        redis: If no process works on it: the Redis where one may have left jobs.
 
     Returns:
         What was done, in words.
@@ -30,19 +30,19 @@ def cancel(path: Path, redis: str | None) -> str:
     Raises:
         OutputError: It is no run directory, or its process does not end.
     """
-    if (held := hold(path)) is None:
+    if (lock := lock_id(path)) is None:
         return _at_rest(RunDirectory.open(path), redis)
     process = holder(path) or "the process"
     deadline = time.monotonic() + _PATIENCE
     asked = None
-    while held is not None:
-        if held != asked:  # the lock was just taken, and did not yet say by whom
-            _ask(path, held)
-            asked = held
+    while lock is not None:
+        if lock != asked:  # it was locked just now, and the file did not yet say by whom
+            _ask(path, lock)
+            asked = lock
         if time.monotonic() > deadline:
             raise OutputError(f"{process} does not end", hint="end it there")
         time.sleep(0.1)
-        held = hold(path)
+        lock = lock_id(path)
     if not os.path.lexists(path / PLAN):
         return f"stopped {process}; nothing was counted yet, and nothing is left of it"
     directory = RunDirectory.open(path)
@@ -51,11 +51,11 @@ def cancel(path: Path, redis: str | None) -> str:
     return f"stopped {process}; {_go_on(directory)}"
 
 
-def _ask(path: Path, held: bytes) -> None:
+def _ask(path: Path, lock: bytes) -> None:
     try:
-        ask_cancel(path, held)
+        ask_cancel(path, lock)
     except OutputError:
-        if hold(path) is not None:  # otherwise it ended just now, and took its directory with it
+        if lock_id(path) is not None:  # otherwise it ended just now, and removed its directory
             raise
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from bpefleet.producer.fleet.local_trainer import TrainerProcess
 from bpefleet.producer.observing.merging_view import MergingView
@@ -15,16 +16,19 @@ from bpefleet.producer.run.pipeline import RunResult
 from bpefleet.producer.store.claim import new_run
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.producer.store.ledger import Ledger
+from bpefleet.producer.store.manifest import Facts
+from bpefleet.producer.store.stage import Stage
 from bpefleet.producer.store.stop import Stop
 from bpefleet.producer.training.artifacts import warn_of_unwritten
 from bpefleet.producer.training.milestones import Milestones
 from bpefleet.producer.training.versions import versions
 from bpefleet.shared.errors import ChunksFailedError, InterruptedRunError
 from bpefleet.shared.pretokens.patterns import resolve
-from bpefleet.shared.process.usage import Stage
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from bpefleet.producer.store.manifest import Missing
 
 
 def merge_again(
@@ -51,7 +55,9 @@ def merge_again(
         with Progress(show=show, quiet=quiet) as progress, new_run(out, whole=True) as place:
             stop = Stop(out)
             warn_of_unwritten(resolve(chosen.pattern))
-            ledger, missing = _all_counts(source)
+            before = source.manifest
+            missing = before.missing if before else ()
+            ledger = _all_counts(source, missing)
             directory = place.create(replace(source.plan, run=secrets.token_hex(6), options=chosen))
             with TrainerProcess(out) as trainer:
                 ledger.copy_to(directory.counts)
@@ -59,14 +65,13 @@ def merge_again(
                 status.began(start.at)
                 view = MergingView(status, progress)
                 view.begin(ledger)
-                facts = {
-                    "versions": versions(source.plan.engine),
-                    "stages": {"counts": start.took()},
-                    "missing": missing,
-                    "counts_of": source.counts_of
-                    or f"run {source.plan.run} ({path.absolute().name})",
-                    "taste": True,
-                }
+                own = f"run {source.plan.run} ({path.absolute().name})"
+                facts = Facts(
+                    versions=versions(source.plan.engine),
+                    stages={"counts": start.took()},
+                    missing=missing,
+                    counts_of=(before and before.counts_of) or own,
+                )
                 manifest = trainer.train(facts, Milestones(directory.plan), view, stop)
                 status.close()
             report(manifest)
@@ -75,15 +80,14 @@ def merge_again(
     return RunResult(out, manifest, start.seconds)
 
 
-def _all_counts(source: RunDirectory) -> tuple[Ledger, list[dict[str, Any]]]:
-    """A run's counts, and the chunks that are known to be missing from them."""
+def _all_counts(source: RunDirectory, missing: tuple[Missing, ...]) -> Ledger:
+    """A run's counts, without the chunks that are known to be missing from them."""
     count = len(source.plan.chunks)
     # Another process may be working on that run: nothing there is changed.
     ledger = Ledger(source.counts, source.plan.digest, chunks=count, tidy=False)
-    missing = source.missing
-    if left := set(range(count)) - ledger.chunks - {one["chunk"] for one in missing}:
+    if left := set(range(count)) - ledger.chunks - {one.chunk for one in missing}:
         raise ChunksFailedError(
             f"{len(left)} of {count} chunks of {source.path} are not counted",
             hint=f"finish it first: bpefleet resume {source.path}",
         )
-    return ledger, missing
+    return ledger

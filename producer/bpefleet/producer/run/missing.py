@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from bpefleet.producer.run.outcome import kept
 from bpefleet.producer.store.history import read_attempts
-from bpefleet.shared import errors
-from bpefleet.shared.errors import BpefleetError, ChunksFailedError, InterruptedRunError
+from bpefleet.producer.store.manifest import Missing
+from bpefleet.shared.errors import (
+    BpefleetError,
+    ChunksFailedError,
+    InterruptedRunError,
+    InvalidTextError,
+    NotTextError,
+    SourceChangedError,
+    class_of,
+)
 from bpefleet.shared.wire.messages import Failed
 
 if TYPE_CHECKING:
@@ -20,7 +28,7 @@ logger = logging.getLogger(__name__)
 _SHOWN: Final = 5
 
 
-def all_counted(this: Session, failed: dict[int, Failed]) -> list[dict[str, Any]]:
+def all_counted(this: Session, failed: dict[int, Failed]) -> tuple[Missing, ...]:
     """Make sure that the counts are those of the whole corpus, as it was planned.
 
     Args:
@@ -28,7 +36,7 @@ def all_counted(this: Session, failed: dict[int, Failed]) -> list[dict[str, Any]
         failed: The chunks that were given up.
 
     Returns:
-        The chunks that are missing and may be: number, source, bytes and reason of each.
+        The chunks that are missing and may be.
 
     Raises:
         InterruptedRunError: A stop was asked for.
@@ -41,16 +49,12 @@ def all_counted(this: Session, failed: dict[int, Failed]) -> list[dict[str, Any]
     if this.stop.requested():
         raise InterruptedRunError("stopped", hint=kept(directory))
     reasons = _reasons(directory, left, failed)
-    missing: list[dict[str, Any]] = [
-        {
-            "chunk": chunk,
-            "what": directory.plan.describe(chunk),
-            "bytes": directory.plan.chunk_bytes(chunk),
-            "error": reasons[chunk].error,
-        }
+    plan = directory.plan
+    missing = tuple(
+        Missing(chunk, plan.describe(chunk), plan.chunk_bytes(chunk), reasons[chunk].error)
         for chunk in sorted(left)
-    ]
-    share = sum(one["bytes"] for one in missing) / max(1, directory.plan.total_bytes)
+    )
+    share = sum(one.bytes for one in missing) / max(1, directory.plan.total_bytes)
     if share > this.resources.allow_missing:
         _raise_failed(directory, reasons)
     # Otherwise the counts of the old text and of the new would be added up.
@@ -91,9 +95,7 @@ def _raise_failed(directory: RunDirectory, failed: dict[int, Failed]) -> NoRetur
     if (more := len(failed) - _SHOWN) > 0:
         lines.append(f"and {more} more: bpefleet failed {directory.path}")
     kinds = {failure.kind for failure in failed.values()}
-    kind = getattr(errors, kinds.pop(), None) if len(kinds) == 1 else None
-    if not (isinstance(kind, type) and issubclass(kind, BpefleetError)):
-        kind = ChunksFailedError
+    kind = (class_of(kinds.pop()) if len(kinds) == 1 else None) or ChunksFailedError
     raise kind(
         f"{len(failed)} of {len(plan.chunks)} chunks failed; the others are counted and kept\n  "
         + "\n  ".join(lines),
@@ -103,10 +105,10 @@ def _raise_failed(directory: RunDirectory, failed: dict[int, Failed]) -> NoRetur
 
 def _remedy(kind: type[BpefleetError], directory: RunDirectory) -> str:
     again = f"bpefleet retry {directory.path}"
-    if kind is errors.InvalidTextError:
+    if kind is InvalidTextError:
         return f"{again} --errors replace, which counts U+FFFD in place of the bad bytes"
-    if kind is errors.NotTextError:
+    if kind is NotTextError:
         return "convert the file, and start a new run in another directory"
-    if kind is errors.SourceChangedError:
+    if kind is SourceChangedError:
         return "start a new run in another directory: counts of two texts never mix"
     return f"mend the cause, then: {again}"

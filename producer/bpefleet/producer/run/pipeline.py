@@ -12,15 +12,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from bpefleet.kernel import Cutter
 from bpefleet.producer.counting.in_process import count_here
 from bpefleet.producer.counting.session import Session, session
 from bpefleet.producer.files.lock import locked
 from bpefleet.producer.fleet.fleet import Fleet
+from bpefleet.producer.planning.chunk_size import demand_few, even_chunk_size
 from bpefleet.producer.planning.options import least_chunk_size
 from bpefleet.producer.planning.plan import Plan
 from bpefleet.producer.planning.sources import find_files
-from bpefleet.producer.planning.split import demand_few, even_chunk_size, split
+from bpefleet.producer.planning.split import split
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.progress.step import Step
 from bpefleet.producer.run.halt import Halt
@@ -28,6 +31,8 @@ from bpefleet.producer.run.missing import all_counted
 from bpefleet.producer.run.outcome import kept, report
 from bpefleet.producer.store.claim import new_run
 from bpefleet.producer.store.directory import RunDirectory
+from bpefleet.producer.store.manifest import Facts, Manifest
+from bpefleet.producer.store.stage import Stage
 from bpefleet.producer.store.stop import Stop
 from bpefleet.producer.training.artifacts import warn_of_unwritten
 from bpefleet.producer.training.milestones import Milestones
@@ -42,7 +47,6 @@ from bpefleet.shared.errors import (
 from bpefleet.shared.pretokens.patterns import resolve
 from bpefleet.shared.process.amounts import several, size
 from bpefleet.shared.process.logs import NOTICE, bind
-from bpefleet.shared.process.usage import Stage
 from bpefleet.shared.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -50,6 +54,8 @@ if TYPE_CHECKING:
 
     from bpefleet.producer.planning.options import Request, Resources
     from bpefleet.producer.planning.sources import SourceFile
+    from bpefleet.producer.store.manifest import Missing
+    from bpefleet.producer.store.stage import Took
     from bpefleet.producer.training.sample_tokens import Picked
 
 logger = logging.getLogger(__name__)
@@ -64,17 +70,22 @@ class RunResult:
 
     Attributes:
         directory: Where its files are.
-        manifest: What was trained, on what, how long it took (see `artifacts`).
+        trained: What was trained, on what, how long it took.
         seconds: How long this process took.
         report: The run's report; None if there is none.
         report_seconds: How long writing the report took.
     """
 
     directory: Path
-    manifest: dict[str, Any]
+    trained: Manifest
     seconds: float = 0.0
     report: Path | None = None
     report_seconds: float = 0.0
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """The same as `manifest.json` has it."""
+        return self.trained.to_json()
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
@@ -225,6 +236,9 @@ def _complete(
     except (OutputError, QueueError) as error:
         error.hint = "; ".join(filter(None, (error.hint, kept(directory))))
         raise
+    names = several(len(manifest.files), "file")
+    about = {"run": directory.plan.run, "seconds": round(begun.seconds, 3)}
+    logger.info("the tokenizer is written to %s: %s", directory.path, names, extra=about)
     report(manifest)
     return RunResult(directory.path, manifest)
 
@@ -241,20 +255,18 @@ def _report(
     try:
         from bpefleet.producer.reports.write import write_report  # noqa: PLC0415  slow to import
 
-        written = write_report(result.directory, redis=redis, warn=progress.warn)
+        written = write_report(result.directory, redis=redis)
     except KeyboardInterrupt:
         again = f"write it with: bpefleet report {result.directory}"
         raise InterruptedRunError("the run is done, and its report is not", hint=again) from None
     except BpefleetError as error:
         logger.warning("the run is done, and its report failed: %s", error)
         return result
-    logger.info(
-        "the report is written: %s", written[-1], extra={"seconds": start.took()["seconds"]}
-    )
+    logger.info("the report is written: %s", written[-1], extra={"seconds": start.seconds})
     return replace(result, report=written[-1], report_seconds=start.seconds)
 
 
-def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
+def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> Manifest:
     this.counting.show_counted()
     # Imported only now: RQ, redis and asyncio are slow to import, and meanwhile workers start.
     from bpefleet.producer.counting.through_redis import count_there  # noqa: PLC0415
@@ -269,13 +281,12 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
             if fleet.stays:
                 this.status.mirror = mirror(fleet.url)
     missing = all_counted(this, failed)
-    stages["count"] = (
-        start.took()
-        | _counted(this, before)
-        | {
-            "worker_seconds": this.ledger.totals.seconds,
-            "worker_peak_rss": this.ledger.totals.peak_rss,
-        }
+    totals = this.ledger.totals
+    stages["count"] = structs.replace(
+        start.took(),
+        bytes=totals.bytes_read - before,
+        worker_seconds=totals.seconds,
+        worker_peak_rss=totals.peak_rss,
     )
     _log_counts(this, stages["count"])
     this.merging.begin(this.ledger)
@@ -284,14 +295,15 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> dict[str, Any]:
     return fleet.trainer.train(_facts(this, stages, missing), milestones, this.merging, this.stop)
 
 
-def _in_process(this: Session, begun: Stage) -> dict[str, Any]:
+def _in_process(this: Session, begun: Stage) -> Manifest:
     this.counting.show_counted()
     stages = {"plan": begun.took()}
     start, before = Stage(), this.ledger.totals.bytes_read
     with this.stop.on_signals():
         failed = count_here(this)
     missing = all_counted(this, failed)
-    stages["count"] = start.took() | _counted(this, before)
+    counted = this.ledger.totals.bytes_read - before
+    stages["count"] = structs.replace(start.took(), bytes=counted)
     _log_counts(this, stages["count"])
     this.merging.begin(this.ledger)
     start = Stage()
@@ -326,7 +338,7 @@ def _stopping(path: Path) -> Iterator[Stop]:
         yield stop
 
 
-def _log_counts(this: Session, stage: dict[str, Any]) -> None:
+def _log_counts(this: Session, stage: Took) -> None:
     totals = this.ledger.totals
     logger.info(
         "counting is done: %s of text, %s pre-tokens",
@@ -336,22 +348,10 @@ def _log_counts(this: Session, stage: dict[str, Any]) -> None:
             "run": this.directory.plan.run,
             "bytes": totals.bytes_read,
             "pretokens": totals.pretokens,
-            "seconds": stage["seconds"],
+            "seconds": stage.seconds,
         },
     )
 
 
-def _counted(this: Session, before: int) -> dict[str, int]:
-    """The bytes that this session counted, from which its rate is calculated."""
-    return {"bytes": this.ledger.totals.bytes_read - before}
-
-
-def _facts(this: Session, stages: dict[str, Any], missing: object) -> dict[str, Any]:
-    engine = this.directory.plan.engine
-    return {
-        "versions": versions(engine),
-        "stages": stages,
-        "missing": missing,
-        # For who is shown a summary. It is 10 to 20 ms, much of it tiktoken's import.
-        "taste": this.resources.progress,
-    }
+def _facts(this: Session, stages: dict[str, Took], missing: tuple[Missing, ...]) -> Facts:
+    return Facts(versions(this.directory.plan.engine), stages, missing)

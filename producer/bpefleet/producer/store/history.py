@@ -11,11 +11,10 @@ import errno
 import os
 from collections import Counter
 from contextlib import contextmanager, suppress
-from dataclasses import MISSING, dataclass, fields, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
 
-import orjson
+from msgspec.structs import replace
 
 from bpefleet.producer.files.atomic import open_regular, reading, sync_folder
 from bpefleet.shared.errors import OutputError
@@ -42,8 +41,7 @@ _OF_RESULTS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt(Message):
+class Attempt(Message, frozen=True):
     """An attempt at a chunk, after its end.
 
     Attributes:
@@ -135,13 +133,14 @@ class Attempt(Message):
         )
 
 
-_NUMBERS: Final = tuple(f.name for f in fields(Attempt) if f.type in ("int", "float"))
+_NUMBERS: Final = tuple(
+    n for n, kind in Attempt.__annotations__.items() if kind in ("int", "float")
+)
 """The numeric fields of an attempt. All but the chunk are for people."""
 _LARGEST: Final = 1 << 53
 """The largest number that is read from a history. A larger one is no count or time."""
 _LONGEST: Final = 1 << 22
 """Bytes of a line: an attempt's traceback and log are far shorter."""
-_DEFAULTS: Final = {f.name: f.default for f in fields(Attempt) if f.default is not MISSING}
 
 
 class Journal:
@@ -199,7 +198,7 @@ class Journal:
         with self._still, _explained(self._path):
             if attempt.attempt and _identity(attempt) in self._known:
                 return
-            self._append(orjson.dumps(attempt) + b"\n")
+            self._append(attempt.to_bytes() + b"\n")
             self._known.add(_identity(attempt))
             self._tell(attempt)
 
@@ -302,9 +301,8 @@ def _parse(line: bytes) -> Iterator[Attempt]:
 
     Lines of earlier versions lack the fields that were added since.
     """
-    with suppress(orjson.JSONDecodeError, MessageError):
-        data = orjson.loads(line)
-        attempt = Attempt.from_json(_DEFAULTS | data if isinstance(data, dict) else data)
+    with suppress(MessageError):
+        attempt = Attempt.from_bytes(line)
         if _bounded(attempt.chunk):
             # Workers choose these texts freely; that the attempt failed is certain all the same.
             odd: Any = {name: 0 for name in _NUMBERS if not _bounded(getattr(attempt, name))}

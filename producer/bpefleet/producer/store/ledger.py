@@ -18,13 +18,12 @@ from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-import orjson
-
 from bpefleet.kernel import Counts, FoldedCounts, KernelError, PayloadError
 from bpefleet.producer.files.atomic import remove_all, remove_temporary, write_atomically
 from bpefleet.producer.store.ledger_format import (
     FOLDED,
     DamagedError,
+    FoldedHead,
     Totals,
     chunk_of,
     damaged,
@@ -131,7 +130,7 @@ class Ledger:
         _demand_fit(counted, info)
         part = self._folder / f"part-{chunk:08}.counts"
         try:
-            write_atomically(part, orjson.dumps(counted), b"\n", payload)
+            write_atomically(part, counted.to_bytes(), b"\n", payload)
         except OutputError:
             with suppress(OSError):  # it may have its name already
                 part.unlink(missing_ok=True)
@@ -174,8 +173,8 @@ class Ledger:
         logger.debug("the counts of %d chunks are in one file", len(chunks))
 
     def _write(self, folder: Path, files: list[Path], chunks: set[int], totals: Totals) -> None:
-        facts = {"chunks": sorted(chunks), "totals": totals.to_json()}
-        write_atomically(folder / FOLDED, orjson.dumps(facts), b"\n", self._together(files).payload)
+        head = FoldedHead(tuple(sorted(chunks)), totals)
+        write_atomically(folder / FOLDED, head.to_bytes(), b"\n", self._together(files).payload)
 
     def _together(self, files: list[Path]) -> FoldedCounts:
         payloads = []

@@ -6,16 +6,13 @@ import errno
 import os
 import stat
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
-
-import orjson
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from bpefleet.kernel import KernelError
 from bpefleet.producer.files.atomic import open_regular
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.wire.keys import LARGEST_PAYLOAD
-from bpefleet.shared.wire.messages import Counted, Message, MessageError
+from bpefleet.shared.wire.messages import Counted, Int, Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,8 +31,7 @@ class DamagedError(OutputError):
     """A file of the ledger is not what was written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Totals(Message):
+class Totals(Message, frozen=True):
     """Sums over folded chunks.
 
     Attributes:
@@ -47,12 +43,12 @@ class Totals(Message):
         peak_rss: The greatest peak resident memory of a counting job, bytes.
     """
 
-    bytes_read: int = 0
-    pretokens: int = 0
-    replaced: int = 0
-    unmatched: int = 0
+    bytes_read: Int = 0
+    pretokens: Int = 0
+    replaced: Int = 0
+    unmatched: Int = 0
     seconds: float = 0.0
-    peak_rss: int = 0
+    peak_rss: Int = 0
 
     def plus(self, more: Counted | Totals) -> Totals:
         """These totals and some more."""
@@ -64,6 +60,13 @@ class Totals(Message):
             self.seconds + more.seconds,
             max(self.peak_rss, more.peak_rss),
         )
+
+
+class FoldedHead(Message, frozen=True):
+    """The first line of `folded.counts`: the chunks in it, and their sums."""
+
+    chunks: tuple[Int, ...]
+    totals: Totals
 
 
 def read_index(folder: Path, count: int | None = None) -> tuple[set[int], Totals]:
@@ -116,12 +119,13 @@ def said_by(path: Path, chunks: int | None) -> tuple[set[int], Counted | Totals]
         chunks: How many the run has, if known.
     """
     with _opened(path) as file:
-        facts = orjson.loads(_head(file))
+        head = _head(file)
     said: Counted | Totals
     if path.name == FOLDED:
-        found, said = _chunks(facts), Totals.from_json(facts["totals"])
+        folded = FoldedHead.from_bytes(head)
+        found, said = set(folded.chunks), folded.totals
     else:
-        found, said = {chunk_of(path)}, Counted.from_json(facts)
+        found, said = {chunk_of(path)}, Counted.from_bytes(head)
     if odd := [n for n in found if n < 0 or (chunks is not None and n >= chunks)]:
         raise ValueError(f"the run has no chunk {odd[0]}")
     if not all(0 <= getattr(said, name) < _LARGEST for name in _SUMMED):
@@ -161,12 +165,6 @@ def _head(file: BinaryIO) -> bytes:
     return line
 
 
-def _chunks(facts: dict[str, Any]) -> set[int]:
-    if odd := [chunk for chunk in facts["chunks"] if type(chunk) is not int]:
-        raise ValueError(f"{odd[0]!r} is no chunk")
-    return set(facts["chunks"])
-
-
 def chunk_of(part: Path) -> int:
     """The chunk that a part file holds, from its name."""
     return int(part.stem.removeprefix("part-"))
@@ -186,7 +184,7 @@ def explained(path: Path) -> Iterator[None]:
         raise OutputError(f"{path} cannot be read: {error.strerror}") from error
     except MemoryError:
         raise OutputError(f"{path} does not fit into memory") from None
-    except (KernelError, MessageError, ValueError, KeyError, TypeError) as error:
+    except (KernelError, ValueError) as error:
         raise damaged(path, error) from error
 
 

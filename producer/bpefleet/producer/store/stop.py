@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from bpefleet.producer.files.atomic import read_whole, write_atomically
-from bpefleet.producer.files.lock import own_hold
+from bpefleet.producer.files.lock import own_lock_id
 from bpefleet.shared.errors import InterruptedRunError
 
 if TYPE_CHECKING:
@@ -34,13 +34,13 @@ _MOST: Final = 4096
 T = TypeVar("T")
 
 
-def ask_cancel(directory: Path, held: bytes) -> None:
+def ask_cancel(directory: Path, lock: bytes) -> None:
     """Ask the process that holds a directory's lock to stop.
 
     Raises:
         OutputError: It cannot be written.
     """
-    write_atomically(directory / CANCEL, held)
+    write_atomically(directory / CANCEL, lock)
 
 
 class Stop:
@@ -54,7 +54,7 @@ class Stop:
         """Look for requests in a directory whose lock this process holds."""
         self.now = False
         self._file = directory / CANCEL
-        self._hold = own_hold(directory)
+        self._lock_id = own_lock_id(directory)
         self._signalled = False
         self._said = False
         self._next_glance = 0.0
@@ -93,7 +93,7 @@ class Stop:
     def _asked(self) -> bool:
         if not self._signalled and self._file.exists():
             with suppress(OSError):  # a link, or anything else that is no request
-                self._signalled = read_whole(self._file, _MOST) == self._hold
+                self._signalled = read_whole(self._file, _MOST) == self._lock_id
                 if self._signalled:
                     self._file.unlink()
         return self._signalled

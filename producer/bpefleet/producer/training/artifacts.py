@@ -20,15 +20,14 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import time
 from binascii import b2a_base64
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
+from msgspec import json
 
 from bpefleet.producer.files.atomic import write_atomically
 from bpefleet.shared.pretokens.engines import why_not_huggingface, why_not_tiktoken
-from bpefleet.shared.process.usage import Stage
 from bpefleet.shared.tokenizer.huggingface import (
     special_tokens_map,
     tokenizer_config,
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from bpefleet.producer.store.manifest import Manifest
     from bpefleet.shared.pretokens.patterns import Pattern
 
 logger = logging.getLogger(__name__)
@@ -74,27 +74,23 @@ def write_artifacts(
     tokenizer: Tokenizer,
     roles: Mapping[str, str],
     export: Iterable[str],
-    manifest: dict[str, Any],
-) -> dict[str, Any]:
-    """Write a tokenizer's files to `folder`, and last the manifest with their digests.
+) -> dict[str, str]:
+    """Write a tokenizer's files to `folder`; the manifest is to follow.
 
     Args:
         folder: Where to.
         tokenizer: The tokenizer.
         roles: What transformers is told of special tokens (see `Options.roles`).
         export: Further files: `pickle`.
-        manifest: What is known of the run.
 
     Returns:
-        The manifest as written: `manifest`, under `files` name to SHA-256 (hex), the stage
-        `artifacts` among its `stages`, and under `ended` the Unix seconds of now.
+        The SHA-256 (hex) of each by its name.
 
     Raises:
-        OutputError: A file cannot be written; the manifest is missing then.
+        OutputError: A file cannot be written.
         UsageError: A special token is spelled like another token, so that GPT-2's files cannot
             hold both.
     """
-    start = Stage()
     contents = {VOCAB: orjson.dumps(vocab(tokenizer)), MERGES: _merges(tokenizer)}
     if not why_not_huggingface(tokenizer.pattern):
         for name, parts in (
@@ -113,11 +109,16 @@ def write_artifacts(
         contents["merges.pkl"] = pickle.dumps(tokenizer.merges)
     for name, content in contents.items():
         write_atomically(folder / name, content)
-    digests = {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
-    stages = manifest["stages"] | {"artifacts": start.took()}
-    manifest = manifest | {"files": digests, "stages": stages, "ended": round(time.time(), 3)}
-    write_atomically(folder / MANIFEST, orjson.dumps(manifest, option=_INDENT))
-    return manifest
+    return {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest, which says that all other files are there.
+
+    Raises:
+        OutputError: It cannot be written.
+    """
+    write_atomically(folder / MANIFEST, json.format(manifest.to_bytes()), b"\n")
 
 
 def _merges(tokenizer: Tokenizer) -> bytes:

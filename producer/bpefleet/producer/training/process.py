@@ -2,10 +2,8 @@
 
 A process of its own, so that running out of memory here costs the producer nothing. It starts
 before there is anything in DIR, imports what it needs, and waits on stdin for one line of JSON:
-what the manifest is to say of the stages so far. It answers on stdout with a line of JSON for each
-step: `{"unique": n}` when the counts are folded, `{"merges": n, "tokens": {...}}` again and again,
-`{"writing": true}` when they are made, and at the end `{"manifest": {...}}` or
-`{"error": [class, message, hint]}`.
+the `Facts` of the run so far. It answers on stdout with a line of JSON for each step, see
+`answers`.
 End of stdin before the line means that the producer is gone: it stops.
 """
 
@@ -21,23 +19,25 @@ def main() -> None:
     collect_rarely()
     from pathlib import Path  # noqa: PLC0415  only now: importing makes much that is no garbage
 
-    import orjson  # noqa: PLC0415  likewise
+    from msgspec.structs import replace  # noqa: PLC0415  likewise
 
     from bpefleet.kernel import KernelError  # noqa: PLC0415  likewise
     from bpefleet.producer.store.directory import RunDirectory  # noqa: PLC0415  likewise
     from bpefleet.producer.store.ledger import Ledger  # noqa: PLC0415  likewise
+    from bpefleet.producer.store.manifest import Facts  # noqa: PLC0415  likewise
+    from bpefleet.producer.store.stage import Stage  # noqa: PLC0415  likewise
+    from bpefleet.producer.training import answers  # noqa: PLC0415  likewise
     from bpefleet.producer.training.trainer import train_tokenizer  # noqa: PLC0415  likewise
-    from bpefleet.shared.errors import BpefleetError  # noqa: PLC0415  likewise
-    from bpefleet.shared.process.usage import Stage  # noqa: PLC0415  likewise
+    from bpefleet.shared.errors import BpefleetError, TrainerError  # noqa: PLC0415  likewise
 
-    def answer(**fields: object) -> None:
-        sys.stdout.buffer.write(orjson.dumps(fields) + b"\n")
+    def say(answer: answers.Answer) -> None:
+        sys.stdout.buffer.write(answer.to_bytes() + b"\n")
         sys.stdout.buffer.flush()
 
-    line = sys.stdin.readline()
+    line = sys.stdin.buffer.readline()
     if not line:
         return
-    facts = orjson.loads(line)
+    facts = Facts.from_bytes(line)
     begun = Stage()
     try:
         directory = RunDirectory.open(Path(sys.argv[1]))
@@ -45,22 +45,23 @@ def main() -> None:
         # The producer, which holds the directory, has mended and tidied it.
         ledger = Ledger(directory.counts, plan.digest, chunks=len(plan.chunks), tidy=False)
         counts = ledger.folded()
-        facts["stages"]["fold"] = begun.took()
-        answer(unique=len(counts))
+        facts = replace(facts, stages=facts.stages | {"fold": begun.took()})
+        say(answers.Folded(len(counts)))
         manifest = train_tokenizer(
             directory,
             counts,
             ledger.totals,
             facts,
-            lambda merges, tokens: answer(merges=merges, tokens=tokens),
-            lambda: answer(writing=True),
+            lambda merges, tokens: say(answers.Merging(merges, tokens)),
+            lambda: say(answers.Writing()),
         )
     except BpefleetError as error:
-        answer(error=[type(error).__name__, error.message, error.hint])
+        say(answers.Ended.by(error))
     except (KernelError, MemoryError) as error:
-        answer(error=["TrainerError", f"{type(error).__name__}: {error}", "the counts are kept"])
+        what = f"{type(error).__name__}: {error}"
+        say(answers.Ended.by(TrainerError(what, hint="the counts are kept")))
     else:
-        answer(manifest=manifest)
+        say(answers.Trained(manifest))
 
 
 if __name__ == "__main__":

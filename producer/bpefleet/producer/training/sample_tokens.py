@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from bpefleet.shared.wire.messages import Message, Natural
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bpefleet.shared.wire.status import Examples, Token
 
-    Picked = dict[str, list[tuple[str, int]]]
+Cut = tuple[str, Natural]
+"""The beginning of a token, in hex, and how many bytes it has."""
 
 _SHOWN: Final = 8
 _CANDIDATES: Final = 64
 _LONGEST_TEXT: Final = 60
 """Characters of a token's text; none has more than four bytes."""
+
+
+class Picked(Message, frozen=True):
+    """Some tokens: the latest, and the longest, of which those made first come first."""
+
+    latest: tuple[Cut, ...]
+    longest: tuple[Cut, ...]
 
 
 class Shown:
@@ -40,14 +50,11 @@ class Shown:
                     self._enough = len(self._longest[-1])
 
     def pick(self) -> Picked:
-        """The `latest` and the `longest`, as JSON: of each its first bytes, in hex, and its length.
-
-        Of equal length those made first come first.
-        """
-        return {
-            "latest": list(map(_cut, reversed(self._latest))),
-            "longest": list(map(_cut, self._sorted())),
-        }
+        """The latest ones and the longest."""
+        return Picked(
+            latest=tuple(map(_cut, reversed(self._latest))),
+            longest=tuple(map(_cut, self._sorted())),
+        )
 
     def _sorted(self) -> list[bytes]:
         return sorted(self._longest, key=len, reverse=True)[:_SHOWN]
@@ -57,14 +64,14 @@ def examples(picked: Picked) -> Examples:
     """What `Shown` picked, for people."""
     from bpefleet.shared.wire.status import Examples  # noqa: PLC0415  see `Shown`
 
-    return Examples(*(tuple(_tokens(picked[name])) for name in ("latest", "longest")))
+    return Examples(tuple(_tokens(picked.latest)), tuple(_tokens(picked.longest)))
 
 
-def _cut(token: bytes) -> tuple[str, int]:
+def _cut(token: bytes) -> Cut:
     return token[: 4 * _LONGEST_TEXT + 4].hex(), len(token)
 
 
-def _tokens(cut: Iterable[tuple[str, int]]) -> Iterable[Token]:
+def _tokens(cut: Iterable[Cut]) -> Iterable[Token]:
     from bpefleet.shared.process.text import line, visible  # noqa: PLC0415
     from bpefleet.shared.wire.status import Token  # noqa: PLC0415  see `Shown`
 

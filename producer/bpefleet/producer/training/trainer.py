@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import time
+from typing import TYPE_CHECKING, Final
 
-from bpefleet.kernel import CountOverflow, MergeTooLarge, merge
+from bpefleet.kernel import CountOverflow, Merged, MergeTooLarge, merge
 from bpefleet.producer.planning.options import BYTES
-from bpefleet.producer.training.artifacts import write_artifacts
+from bpefleet.producer.store.manifest import Facts, LongestToken, Manifest, Source, Sums
+from bpefleet.producer.store.stage import Stage
+from bpefleet.producer.training.artifacts import write_artifacts, write_manifest
 from bpefleet.producer.training.sample_tokens import Shown
 from bpefleet.shared.errors import ExhaustedError, TrainerError
-from bpefleet.shared.process.usage import Stage
 from bpefleet.shared.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
 
     from bpefleet.kernel import FoldedCounts
     from bpefleet.producer.planning.options import Options
-    from bpefleet.producer.planning.plan import Plan
     from bpefleet.producer.store.directory import RunDirectory
     from bpefleet.producer.store.ledger_format import Totals
     from bpefleet.producer.training.sample_tokens import Picked
@@ -33,19 +34,17 @@ def train_tokenizer(
     directory: RunDirectory,
     counts: FoldedCounts,
     totals: Totals,
-    facts: dict[str, Any],
+    facts: Facts,
     progress: Progress,
     writing: Callable[[], object],
-) -> dict[str, Any]:
+) -> Manifest:
     """Merge, and write the artifacts.
 
     Args:
         directory: The run.
         counts: Its pre-tokens' counts; emptied.
         totals: Their sums.
-        facts: For the manifest: under `versions` what `versions` tells, under `stages` what those
-            before took, by name, under `missing` the chunks that are not in the counts; under
-            `taste` whether to measure the tokenizer on a small sample.
+        facts: What is known of the run so far.
         progress: Called about ten times a second, and in the end, with the number of merges made
             so far and examples of their tokens.
         writing: Called once they are all made, before files are written.
@@ -61,23 +60,32 @@ def train_tokenizer(
     options = directory.plan.options
     unique = len(counts)
     start = Stage()
-    tokenizer = _merge(counts, options, progress)
-    stages = facts["stages"] | {"merge": start.took()}
+    tokenizer, merged = _merge(counts, options, progress)
+    stages = facts.stages | {"merge": start.took()}
     made = len(tokenizer.merges)
     if made < options.merges and not options.allow_fewer_merges:
         raise _exhausted(made, options)
     writing()
-    facts, sample = dict(facts), None
-    if facts.pop("taste", False):
-        from bpefleet.producer.training.sample_rate import taste  # noqa: PLC0415  nobody else needs it
+    start = Stage()
+    files = write_artifacts(directory.path, tokenizer, options.roles, options.export)
+    manifest = Manifest(
+        versions=facts.versions,
+        stages=stages | {"artifacts": start.took()},
+        missing=facts.missing,
+        run=directory.plan.run,
+        options=options,
+        sources=tuple(Source(file.path, file.size) for file in directory.plan.files),
+        totals=_sums(directory, totals, unique, merged),
+        files=files,
+        counts_of=facts.counts_of,
+        longest_token=_longest(tokenizer),
+        ended=round(time.time(), 3),
+    )
+    write_manifest(directory.path, manifest)
+    return manifest
 
-        sample = taste(tokenizer, directory.plan.files)
-    manifest = facts | _manifest(directory.plan, totals, unique, made) | {"stages": stages}
-    manifest |= {"longest_token": _longest(tokenizer), "sample": sample}
-    return write_artifacts(directory.path, tokenizer, options.roles, options.export, manifest)
 
-
-def _merge(counts: FoldedCounts, options: Options, progress: Progress) -> Tokenizer:
+def _merge(counts: FoldedCounts, options: Options, progress: Progress) -> tuple[Tokenizer, Merged]:
     tokens = [bytes([byte]) for byte in range(BYTES)]
     pairs: list[tuple[bytes, bytes]] = []
     shown = Shown()
@@ -90,7 +98,7 @@ def _merge(counts: FoldedCounts, options: Options, progress: Progress) -> Tokeni
         progress(len(pairs), shown.pick())
 
     try:
-        merges = merge(
+        merged = merge(
             counts,
             options.merges,
             tie_break=options.tie_break,
@@ -101,14 +109,14 @@ def _merge(counts: FoldedCounts, options: Options, progress: Progress) -> Tokeni
         )
     except (CountOverflow, MergeTooLarge) as error:
         raise TrainerError(str(error), hint="the counts are kept") from error
-    extend(merges[len(pairs) :])
+    extend(merged.merges[len(pairs) :])
     special = {token: len(tokens) + i for i, token in enumerate(options.special_tokens)}
-    return Tokenizer(dict(enumerate(tokens)), pairs, special, options.pattern)
+    return Tokenizer(dict(enumerate(tokens)), pairs, special, options.pattern), merged
 
 
-def _longest(tokenizer: Tokenizer) -> dict[str, Any]:
+def _longest(tokenizer: Tokenizer) -> LongestToken:
     token = max(tokenizer.ranks, key=len)
-    return {"bytes": len(token), "text": token[:_SHOWN].decode(errors="replace")}
+    return LongestToken(len(token), token[:_SHOWN].decode(errors="replace"))
 
 
 def _exhausted(made: int, options: Options) -> ExhaustedError:
@@ -122,19 +130,17 @@ def _exhausted(made: int, options: Options) -> ExhaustedError:
     )
 
 
-def _manifest(plan: Plan, totals: Totals, unique: int, made: int) -> dict[str, Any]:
-    return {
-        "run": plan.run,
-        "options": plan.options.to_json(),
-        "sources": [{"path": file.path, "bytes": file.size} for file in plan.files],
-        "totals": {
-            "bytes": totals.bytes_read,
-            "chunks": len(plan.chunks),
-            "pretokens": totals.pretokens,
-            "unique_pretokens": unique,
-            "replaced": totals.replaced,
-            "unmatched_bytes": totals.unmatched,
-            "merges": made,
-            "vocab_size": BYTES + made + len(plan.options.special_tokens),
-        },
-    }
+def _sums(directory: RunDirectory, totals: Totals, unique: int, merged: Merged) -> Sums:
+    plan, made = directory.plan, len(merged.merges)
+    return Sums(
+        bytes=totals.bytes_read,
+        chunks=len(plan.chunks),
+        pretokens=totals.pretokens,
+        unique_pretokens=unique,
+        replaced=totals.replaced,
+        unmatched_bytes=totals.unmatched,
+        merges=made,
+        vocab_size=BYTES + made + len(plan.options.special_tokens),
+        pretoken_bytes=merged.bytes,
+        tokens=merged.tokens,
+    )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import platform
 
+from bpefleet import __version__
+from bpefleet.kernel import VERSION
+
 
 def versions(engine: str) -> dict[str, str]:
     """The versions of the packages and of Python, and the plan's counting `engine`."""
-    # A third of what a trainer imports: the producer, which has it with redis, tells the trainer.
-    from importlib.metadata import version  # noqa: PLC0415
-
     return {
-        "bpefleet": version("bpefleet"),
-        "bpefleet-kernel": version("bpefleet-kernel"),
+        "bpefleet": __version__,
+        "bpefleet-kernel": VERSION,
         "python": platform.python_version(),
         "engine": engine,
     }

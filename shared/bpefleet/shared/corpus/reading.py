@@ -1,6 +1,7 @@
-"""Counts what a `CountSpec` names, and turns what is wrong with a source into our errors.
+"""Counting a chunk, in a worker or in a producer that counts without workers.
 
-Used by workers, and by a producer that counts in its own process.
+The kernel counts, and raises subclasses of built-in exceptions. Here they become this project's
+errors, which say what is wrong with a source and what to do about it.
 """
 
 from __future__ import annotations
@@ -29,28 +30,28 @@ _Found = TypeVar("_Found")
 
 
 class Encodable(Protocol):
-    """`bpefleet.kernel.Counts`, which this side of the project does not import."""
+    """What `encode` asks of `bpefleet.kernel.Counts`, which nothing in `shared` imports."""
 
     def encode(self, digest: bytes) -> bytes:
         """The counts as a payload."""
 
 
 def count_spec(spec: CountSpec, count: Callable[..., _Found], roots: Sequence[str] = ()) -> _Found:
-    """Have the segments of a chunk counted.
+    """Count the segments of a chunk.
 
     Args:
-        spec: The chunk.
-        count: `bpefleet.kernel.segments.count_segments`, which this side of the project does not
-            import.
-        roots: Where the sources may lie; none allows any place.
+        spec: Which segments, and how they are counted.
+        count: `bpefleet.kernel.segments.count_segments`, which nothing in `shared` imports.
+        roots: Folders in which the sources must lie; if there are none, they may lie anywhere.
 
     Returns:
-        What `count` found.
+        What `count` returned.
 
     Raises:
-        SourceError: A source cannot be read, changed, or holds invalid text.
-        ForbiddenPathError: What a source's path leads to lies outside the roots.
-        UsageError: The pattern is not usable.
+        SourceError: A source cannot be read, has changed since the run was planned, or is not
+            UTF-8.
+        ForbiddenPathError: A source lies outside the roots, be it through a link.
+        UsageError: The pattern cannot be used, or takes too long.
     """
     pattern = resolve(spec.pattern)
     with _source_errors():
@@ -65,10 +66,14 @@ def count_spec(spec: CountSpec, count: Callable[..., _Found], roots: Sequence[st
 
 
 def encode(counts: Encodable, digest: str) -> bytes:
-    """The payload of a chunk's counts.
+    """The payload of a chunk's counts, bound to the digest of the plan.
+
+    Args:
+        counts: The counts.
+        digest: See `counting_digest`, in hexadecimal digits.
 
     Raises:
-        SourceError: It is larger than Redis can hold, or the ledger.
+        SourceError: It is larger than Redis or the ledger can hold.
     """
     payload = counts.encode(bytes.fromhex(digest))
     if len(payload) > keys.LARGEST_PAYLOAD:
@@ -83,17 +88,17 @@ def encode(counts: Encodable, digest: str) -> bytes:
 
 @contextmanager
 def _source_errors() -> Iterator[None]:
-    """Turn what `bpefleet.kernel.segments` raises into this project's errors.
+    """Turn the exceptions of `bpefleet.kernel.segments` into this project's errors.
 
-    The kernel is a distribution of its own and raises subclasses of built-in exceptions; knowing
-    only those, this module need not import it.
+    They are told apart by the built-in exceptions that they are subclasses of, so that the kernel
+    need not be imported.
 
     Raises:
-        InvalidTextError: For `UnicodeError`: bytes that are not UTF-8.
-        NotTextError: For one that says of itself that this is so all around.
+        InvalidTextError: For `UnicodeError`: some bytes are not UTF-8.
+        NotTextError: For `UnicodeError` where most of what is around is not text either.
         SourceChangedError: For `EOFError`: a file ends before its segment does.
-        UsageError: For `TimeoutError`: the regex backtracks without end.
-        SourceError: For `OSError`: a file is missing or unreadable.
+        UsageError: For `TimeoutError` by the kernel: a regex backtracks without end.
+        SourceError: For any other `OSError`: a file is missing or cannot be read.
     """
     try:
         yield

@@ -1,32 +1,35 @@
-r"""A user's regex in the syntax of another engine: with the same meaning, or not at all.
+r"""How other engines spell what the `regex` package means.
 
-Counting splits with the `regex` package. The engines behind tiktoken (fancy-regex) and Hugging
-Face tokenizers (Oniguruma, Ruby's dialect) read some of the same text otherwise: `$` and `^`, `\w`,
-`[[:alpha:]]`, `[a&&b]`, `(?i:i)`, `{1,3}+`. So a regex is read here part by part, and each part
-written as the engine spells what `regex` means by it. Only what tests found to be the same, on
-every character and in random regexes on random text, is known here; whatever else is refused. The
-engines' tables of Unicode are of other versions, however a regex is spelled.
+The engines behind tiktoken (fancy-regex) and Hugging Face tokenizers (Oniguruma, in Ruby's dialect)
+give some of the same syntax another meaning than `regex`, which counts.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import Final
 
-from bpefleet.shared.pretokens.regex_sets import (
-    Cursor,
-    Dialect,
-    ForeignError,
-    read_character,
-    read_class,
-    read_set,
-    spelled,
-)
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    r"""How an engine spells what `regex` means.
+
+    Attributes:
+        dotall: `.` where it is any character.
+        word: `\w`, as members of a set.
+        not_word: `\W`, likewise.
+        boundary: `\b`.
+        no_boundary: `\B`.
+        counts_possessively: Whether `{1,3}+` keeps what it took.
+    """
+
+    dotall: str
+    word: str
+    not_word: str
+    boundary: str
+    no_boundary: str
+    counts_possessively: bool
+
 
 _WORD: Final = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}" + "\u200c\u200d"
 r"""`\w`. Oniguruma's lacks the joiners, and has `²`."""
@@ -39,6 +42,8 @@ TIKTOKEN: Final = Dialect(
     no_boundary=r"\B",
     counts_possessively=True,
 )
+"""That of fancy-regex."""
+
 HUGGINGFACE: Final = Dialect(
     dotall="(?m:.)",
     word=_WORD,
@@ -47,244 +52,4 @@ HUGGINGFACE: Final = Dialect(
     no_boundary=f"(?:(?<=[{_WORD}])(?=[{_WORD}])|(?<![{_WORD}])(?![{_WORD}]))",
     counts_possessively=False,
 )
-
-_QUANTIFIER: Final = re.compile(r"[*+?]|\{([0-9]+)\}|\{([0-9]*),([0-9]*)\}")
-_GLOBAL_FLAGS: Final = re.compile(r"\(\?([ims]+)\)")
-_SCOPED_FLAGS: Final = re.compile(r"\?([ims]*)(?:-([ims]+))?:")
-_NAME: Final = re.compile(r"\?P?<[A-Za-z_]\w*>", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class _Flags:
-    i: bool = False
-    m: bool = False
-    s: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A part of the regex, translated.
-
-    Attributes:
-        text: In the engine's syntax; what a quantifier may follow, if it is a part to repeat.
-        nullable: Whether it may take no character.
-        width: The number of characters that it takes, if that is always the same.
-        plain: Whether a look-behind may hold it: it neither looks around nor keeps what it took.
-        folds: Whether what it begins with may be a letter in any case.
-        negates: Whether what it begins with may be all but certain characters.
-    """
-
-    text: str
-    nullable: bool = False
-    width: int | None = 1
-    plain: bool = True
-    folds: bool = False
-    negates: bool = False
-
-
-@lru_cache(maxsize=64)
-def translated(pattern: str, dialect: Dialect) -> str:
-    """A regex that `regex` compiles, in an engine's syntax.
-
-    Raises:
-        ForeignError: It holds what the engine may read otherwise; the text names that.
-    """
-    if not pattern.isprintable() and any("\ud800" <= char <= "\udfff" for char in pattern):
-        raise ForeignError("half of a surrogate pair")
-    try:
-        part = _Reader(Cursor(pattern), dialect).whole()
-    except RecursionError:
-        raise ForeignError("groups in groups, so deep") from None
-    if part.nullable:
-        raise ForeignError("an alternative that may take no character")
-    return part.text
-
-
-def form(pattern: str, dialect: Dialect) -> str:
-    """The same, or empty where there is no such form."""
-    return "" if why_not(pattern, dialect) else translated(pattern, dialect)
-
-
-def why_not(pattern: str, dialect: Dialect) -> str:
-    """What in a regex the engine may read otherwise; empty if nothing."""
-    try:
-        translated(pattern, dialect)
-    except ForeignError as error:
-        return str(error)
-    return ""
-
-
-def _place(text: str) -> _Part:
-    return _Part(text, nullable=True, width=0, plain=False)
-
-
-class _Reader:
-    def __init__(self, cursor: Cursor, dialect: Dialect) -> None:
-        self._cursor = cursor
-        self._dialect = dialect
-
-    def whole(self) -> _Part:
-        flags = self._cursor.match(_GLOBAL_FLAGS)
-        return self._alternatives(
-            replace(_Flags(), **dict.fromkeys(flags[1] if flags else "", True))
-        )
-
-    def _alternatives(self, flags: _Flags) -> _Part:
-        parts = [self._sequence(flags)]
-        while self._cursor.took("|"):
-            parts.append(self._sequence(flags))
-        widths = {part.width for part in parts}
-        return _beginning(
-            parts,
-            _Part(
-                "|".join(part.text for part in parts),
-                nullable=any(part.nullable for part in parts),
-                width=widths.pop() if len(widths) == 1 else None,
-                plain=all(part.plain for part in parts),
-            ),
-        )
-
-    def _sequence(self, flags: _Flags) -> _Part:
-        parts = []
-        while self._cursor.ahead not in ("", "|", ")"):
-            parts.append(self._repeated(self._unit(flags)))
-        widths = [part.width for part in parts if part.width is not None]
-        taking = (at for at, part in enumerate(parts, start=1) if not part.nullable)
-        return _beginning(
-            parts[: next(taking, len(parts))],
-            _Part(
-                "".join(part.text for part in parts),
-                nullable=all(part.nullable for part in parts),
-                width=sum(widths) if len(widths) == len(parts) else None,
-                plain=all(part.plain for part in parts),
-            ),
-        )
-
-    def _repeated(self, part: _Part) -> _Part:
-        start = self._cursor.at
-        found = self._cursor.match(_QUANTIFIER)
-        if not found:
-            return part
-        kind = self._cursor.took("?", "+")
-        least, most = _bounds(found)
-        if part.nullable:
-            written = self._cursor.since(start)
-            raise ForeignError(f"{written} behind what may take no character")
-        counts = found[0]
-        if counts.startswith("{"):
-            upper = "" if least == most else f",{'' if most is None else most}"
-            counts = f"{{{least}{upper}}}"
-        if least == most and kind == "?":
-            kind = ""  # there is nothing to choose; and to Oniguruma `{2}?` is an optional `{2}`
-        text = part.text + counts + kind
-        if kind == "+" and counts.startswith("{") and not self._dialect.counts_possessively:
-            text = f"(?>{part.text}{counts})"
-        return replace(
-            part,
-            text=text,
-            nullable=least == 0,
-            width=part.width * least if part.width is not None and least == most else None,
-            plain=part.plain and kind != "+",
-        )
-
-    def _unit(self, flags: _Flags) -> _Part:
-        char = self._cursor.take()
-        read = {"(": self._group, "[": self._set, "\\": self._escape}.get(char)
-        if read:
-            return read(flags)
-        match char:
-            case ".":
-                return _Part(self._dialect.dotall if flags.s else ".")
-            case "^":
-                return _place(r"(?:\A|(?<=\n))" if flags.m else r"\A")
-            case "$":
-                return _place(r"(?=\n|\z)" if flags.m else r"(?=\n?\z)")
-            case "{" | "*" | "+" | "?":
-                raise ForeignError(f"{char} that repeats nothing")
-        return self._literal(char, flags)
-
-    def _literal(self, char: str, flags: _Flags) -> _Part:
-        text = spelled(char, fold=flags.i)
-        # What has no cases counts alone, as in `(?i:')|[^a]`, but not in `(?i:'s)|[^a]`.
-        alone = self._cursor.ahead in ("", "|", ")", "*", "+", "?", "{")
-        return _Part(text, folds=flags.i and (alone or text.startswith("[")))
-
-    def _set(self, flags: _Flags) -> _Part:
-        text = read_set(self._cursor, self._dialect, fold=flags.i)
-        negates = text.startswith("[^") or any(mark in text for mark in (r"\P", r"\W", "[^"))
-        return _Part(text, folds=flags.i, negates=negates)
-
-    def _escape(self, flags: _Flags) -> _Part:
-        match self._cursor.took("A", "Z", "z", "b", "B"):
-            case "A":
-                return _place(r"\A")
-            case "Z" | "z":
-                return _place(r"\z")
-            case "b":
-                return _place(self._dialect.boundary)
-            case "B":
-                return _place(self._dialect.no_boundary)
-        members = read_class(self._cursor, self._dialect, fold=flags.i)
-        if not members:
-            return self._literal(read_character(self._cursor), flags)
-        text = members if members.startswith("[") or _is_one(members) else f"[{members}]"
-        return _Part(text, negates=members.startswith((r"\P", r"\W", "[^")))
-
-    def _group(self, flags: _Flags) -> _Part:
-        start = self._cursor.at - 1
-        if look := self._cursor.took("?=", "?!", "?<=", "?<!"):
-            return self._look(look, flags)
-        atomic = self._cursor.took("?>")
-        if not atomic and (found := self._cursor.match(_SCOPED_FLAGS)):
-            flags = replace(flags, **dict.fromkeys(found[1], True))
-            flags = replace(flags, **dict.fromkeys(found[2] or "", False))
-        elif not atomic and not self._cursor.match(_NAME) and self._cursor.ahead == "?":
-            raise ForeignError(self._cursor.pattern[start : self._cursor.at + 2])
-        part = self._alternatives(flags)
-        self._cursor.take()  # `)`
-        text = f"({atomic or '?:'}{part.text})"
-        return replace(part, text=text, plain=part.plain and not atomic)
-
-    def _look(self, look: str, flags: _Flags) -> _Part:
-        part = self._alternatives(flags)
-        self._cursor.take()  # `)`
-        if look.startswith("?<") and not (part.plain and part.width):
-            raise ForeignError(f"({look}…) around what has no fixed number of characters")
-        return _place(f"({look}{part.text})")
-
-
-def _beginning(parts: Sequence[_Part], whole: _Part) -> _Part:
-    """`whole`, which may begin with each of `parts`.
-
-    Raises:
-        ForeignError: With any of them `regex` may pass over characters that it should match: it
-            then looks for all that may come first in any case, the negated sets too.
-    """
-    whole = replace(
-        whole,
-        folds=any(part.folds for part in parts),
-        negates=any(part.negates for part in parts),
-    )
-    if whole.folds and whole.negates:
-        raise ForeignError(r"a letter under (?i) where a negated class ([^a], \W) may come, too")
-    return whole
-
-
-def _bounds(quantifier: re.Match[str]) -> tuple[int, int | None]:
-    """The least and the greatest number of repetitions; None for any."""
-    exactly, least, most = quantifier.groups()
-    match quantifier[0]:
-        case "*":
-            return 0, None
-        case "+":
-            return 1, None
-        case "?":
-            return 0, 1
-    if exactly:
-        return int(exactly), int(exactly)
-    return int(least or 0), int(most) if most else None
-
-
-def _is_one(members: str) -> bool:
-    r"""Whether a class is one escape, such as `\d` or `\p{L}`, which needs no brackets."""
-    return members.count("\\") == 1
+"""That of Oniguruma, as Hugging Face tokenizers set it up."""

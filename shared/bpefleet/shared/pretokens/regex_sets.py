@@ -1,88 +1,20 @@
-r"""Characters, classes and sets of a user's regex, in the syntax of another engine.
+r"""Classes and sets of a user's regex, in the syntax of another engine.
 
-What `regex` means by them is spelled out wherever the engines differ: which characters a letter
-stands for under `(?i)`, what `\w` and `[:alpha:]` hold, that `[a&&b]` is a set of two letters.
+What `regex` means by them is spelled out wherever the engines differ: which characters `\w` and
+`[:alpha:]` hold, and that `[a&&b]` is a set of two letters and an ampersand.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from bpefleet.shared.pretokens.regex_characters import folded, member, read_character
+from bpefleet.shared.pretokens.regex_cursor import ForeignError
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-class ForeignError(ValueError):
-    """The engine may read a part of the regex otherwise; the text names the part."""
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    r"""How an engine spells what `regex` means.
-
-    Attributes:
-        dotall: `.` where it is any character.
-        word: `\w`, as members of a set.
-        not_word: `\W`, likewise.
-        boundary: `\b`.
-        no_boundary: `\B`.
-        counts_possessively: Whether `{1,3}+` keeps what it took.
-    """
-
-    dotall: str
-    word: str
-    not_word: str
-    boundary: str
-    no_boundary: str
-    counts_possessively: bool
-
-
-class Cursor:
-    """A place in a regex."""
-
-    def __init__(self, pattern: str) -> None:
-        self.pattern = pattern
-        self.at = 0
-
-    @property
-    def ahead(self) -> str:
-        """The next character; empty at the end."""
-        return self.pattern[self.at : self.at + 1]
-
-    def take(self) -> str:
-        """Pass over a character."""
-        self.at += 1
-        return self.pattern[self.at - 1]
-
-    def took(self, *texts: str) -> str:
-        """The first of `texts` that comes next, passed over; empty if none does."""
-        for text in texts:
-            if self.pattern.startswith(text, self.at):
-                self.at += len(text)
-                return text
-        return ""
-
-    def match(self, what: re.Pattern[str]) -> re.Match[str] | None:
-        """A match of `what` that comes next, passed over."""
-        found = what.match(self.pattern, self.at)
-        if found:
-            self.at = found.end()
-        return found
-
-    def since(self, start: int) -> str:
-        """What was passed over since a place."""
-        return self.pattern[start : self.at]
-
-
-_CHARACTERS: Final = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-_HEX: Final = re.compile(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})")
-_OTHER_CASES: Final = {"k": "\u212a", "K": "\u212a", "s": "\u017f", "S": "\u017f"} | {
-    "i": "\u0130",
-    "I": "\u0131",
-}
-"""Beyond ASCII, what `regex` (version 0) takes for a letter when it ignores case."""
+    from bpefleet.shared.pretokens.regex_cursor import Cursor
+    from bpefleet.shared.pretokens.regex_dialects import Dialect
 
 _NAMES: Final = """
 L Lu Ll Lt Lm Lo M Mn Mc Me N Nd Nl No P Pc Pd Ps Pe Pi Pf Po S Sm Sc Sk So Z Zs Zl Zp C Cc Cf Co Cn
@@ -123,19 +55,6 @@ _POSIX: Final = {
 }
 
 
-def read_character(cursor: Cursor) -> str:
-    r"""The character that an escape stands for, read from behind its `\`."""
-    start = cursor.at - 1
-    if found := cursor.match(_HEX):
-        return chr(int(next(filter(None, found.groups())), 16))
-    char = cursor.take()
-    if char in _CHARACTERS:
-        return _CHARACTERS[char]
-    if char.isascii() and char.isalnum():
-        raise ForeignError(cursor.since(start))
-    return char
-
-
 def read_class(cursor: Cursor, dialect: Dialect, *, fold: bool) -> str:
     r"""The class that an escape stands for, as members of a set, or empty if it is none."""
     start = cursor.at - 1
@@ -158,14 +77,6 @@ def read_class(cursor: Cursor, dialect: Dialect, *, fold: bool) -> str:
             return "\\" + plain
 
 
-def spelled(char: str, *, fold: bool) -> str:
-    """A character outside a set."""
-    variants = list(_cases(char)) if fold else [char]
-    if len(variants) > 1:
-        return f"[{''.join(map(_member, variants))}]"
-    return _escaped(char, ".^$|()[]{}*+?\\")
-
-
 def read_set(cursor: Cursor, dialect: Dialect, *, fold: bool) -> str:
     """A set, read from behind its `[`."""
     begin = cursor.at - 1
@@ -185,12 +96,12 @@ def _range(cursor: Cursor, dialect: Dialect, *, fold: bool) -> str:
     if len(start) > 1:
         return start
     if cursor.ahead != "-" or cursor.pattern.startswith("-]", cursor.at):
-        return _folded(start, start, fold=fold)
+        return folded(start, start, fold=fold)
     cursor.take()
     end = _item(cursor, dialect, fold=fold)
     if len(end) > 1:
-        return _folded(start, start, fold=fold) + _member("-") + end
-    return _folded(start, end, fold=fold)
+        return folded(start, start, fold=fold) + member("-") + end
+    return folded(start, end, fold=fold)
 
 
 def _opposite(member: str) -> str:
@@ -225,41 +136,3 @@ def _posix(cursor: Cursor, dialect: Dialect) -> str:
     if not found or not text:
         raise ForeignError(f"{cursor.since(start) or '[:'} in a set")
     return _opposite(text) if found[1] else text
-
-
-def _folded(start: str, end: str, *, fold: bool) -> str:
-    """A range of characters; under `(?i)` with all that it stands for then."""
-    text = _member(start) if start == end else f"{_member(start)}-{_member(end)}"
-    if fold:
-        span = map(chr, range(ord(start), ord(end) + 1))
-        others = {other for char in span for other in _cases(char)}
-        text += "".join(_member(char) for char in sorted(others) if not start <= char <= end)
-    return text
-
-
-def _cases(char: str) -> Iterator[str]:
-    """What `regex` takes for a character when it ignores case.
-
-    Raises:
-        ForeignError: A letter beyond ASCII that has several.
-    """
-    yield char
-    if char.isascii():
-        if char.isalpha():
-            yield char.swapcase()
-        if char in _OTHER_CASES:
-            yield _OTHER_CASES[char]
-    elif {char.lower(), char.upper(), char.title(), char.casefold()} != {char}:
-        raise ForeignError(f"{char} under (?i)")
-
-
-def _member(char: str) -> str:
-    return _escaped(char, "[]\\^-&~")
-
-
-def _escaped(char: str, marks: str) -> str:
-    if char in marks:
-        return "\\" + char
-    if char in "\n\r\t":
-        return {"\n": r"\n", "\r": r"\r", "\t": r"\t"}[char]
-    return rf"\x{ord(char):02X}" if ord(char) < 0x20 or char == "\x7f" else char  # noqa: PLR2004

@@ -1,4 +1,4 @@
-"""What a user's regex must be; by the `regex` package, which is slow to import."""
+"""Whether a regex of the user's can split text, as the `regex` package (slow to import) sees it."""
 
 from __future__ import annotations
 

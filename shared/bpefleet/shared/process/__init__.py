@@ -1,1 +1,1 @@
-"""What every program of ours does: command line, logs, its machine, its parent."""
+"""What all programs of bpefleet share: command line, logs, machine, parent process."""

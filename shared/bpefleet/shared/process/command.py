@@ -27,7 +27,7 @@ KEY_HELP: Final = "The fleet's shared key, made by `bpefleet keygen`. Needed acr
 
 @contextmanager
 def error_as_exit() -> Iterator[None]:
-    """Within the block, an error of ours becomes one message on stderr and its exit code."""
+    """Within the block, a `BpefleetError` becomes one message on stderr and its exit code."""
     try:
         demand_supported()
         yield

@@ -16,7 +16,7 @@ from typing import Final
 from bpefleet.shared.process.text import paragraph
 
 ROOT: Final = "bpefleet"
-"""The logger above all of ours."""
+"""The logger above all loggers of bpefleet."""
 
 HUMAN: Final = "human"
 JSON: Final = "json"
@@ -35,7 +35,7 @@ HELP: Final = "Progress and warnings on stderr: for people, or a line of JSON ea
 _SHORTEST_PAUSE: Final = 10.0
 _LONGEST_PAUSE: Final = 300.0
 
-_HUMAN: Final = "%(asctime)s %(name)s: %(message)s"
+_HUMAN: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
 """What every record has, or gets from a formatter; its other attributes came as `extra`."""
 

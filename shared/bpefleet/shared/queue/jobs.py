@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from msgspec.structs import replace
 from rq import Queue
 from rq.job import Job
 from rq.utils import import_attribute, utcformat
@@ -32,8 +32,8 @@ from bpefleet.shared.queue.admission import (
     key_id,
     sign_job,
 )
+from bpefleet.shared.queue.attempt_log import TAIL_SIZE
 from bpefleet.shared.queue.serializer import JsonSerializer
-from bpefleet.shared.queue.tail import TAIL_SIZE
 from bpefleet.shared.trust.signing import Signer
 from bpefleet.shared.wire import keys
 from bpefleet.shared.wire.event import event_fields

@@ -2,7 +2,7 @@
 
 A worker or an aggregator that runs for days must survive a Redis restart; a mistyped URL must be
 reported within seconds. So `check` tries once, and the connections made afterwards wait for as long
-as it takes, trying every two seconds. Meanwhile `pulse` reports the outage.
+as it takes, trying every two seconds. Meanwhile `ping` reports the outage.
 """
 
 from __future__ import annotations

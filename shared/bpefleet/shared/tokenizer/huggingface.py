@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.pretokens.patterns import CUSTOM
@@ -20,10 +20,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bpefleet.shared.pretokens.patterns import Pattern
-    from bpefleet.shared.tokenizer.tokenizer import Tokenizer
 
 
-def tokenizer_json(tokenizer: Tokenizer) -> dict[str, Any]:
+class Parts(Protocol):
+    """What of a tokenizer the files hold. `Tokenizer`, which makes use of this module, has it."""
+
+    special_tokens: dict[str, int]
+    merges: list[tuple[bytes, bytes]]
+    pattern: Pattern
+    ranks: dict[bytes, int]
+
+    @property
+    def spelled(self) -> Mapping[bytes, str]:
+        """Token to its spelling, of all but special tokens."""
+
+
+def tokenizer_json(tokenizer: Parts) -> dict[str, Any]:
     """The content of `tokenizer.json` (format version 1.0).
 
     Raises:
@@ -55,7 +67,7 @@ def tokenizer_json(tokenizer: Tokenizer) -> dict[str, Any]:
     }
 
 
-def vocab(tokenizer: Tokenizer) -> dict[str, int]:
+def vocab(tokenizer: Parts) -> dict[str, int]:
     """All tokens as GPT-2's files spell them, special tokens as they are, with their ids.
 
     Raises:
@@ -64,7 +76,7 @@ def vocab(tokenizer: Tokenizer) -> dict[str, int]:
     return _ordinary(tokenizer) | tokenizer.special_tokens
 
 
-def _model_vocab(tokenizer: Tokenizer) -> dict[str, int]:
+def _model_vocab(tokenizer: Parts) -> dict[str, int]:
     """Without the special tokens if it can be, as their spelling is another.
 
     Those that are not in it get the next free ids when the file is read, whatever stands beside
@@ -76,7 +88,7 @@ def _model_vocab(tokenizer: Tokenizer) -> dict[str, int]:
     return ordinary if special == list(next_free) else ordinary | tokenizer.special_tokens
 
 
-def _ordinary(tokenizer: Tokenizer) -> dict[str, int]:
+def _ordinary(tokenizer: Parts) -> dict[str, int]:
     spelled = {tokenizer.spelled[token]: number for token, number in tokenizer.ranks.items()}
     if clash := spelled.keys() & tokenizer.special_tokens.keys():
         raise UsageError(
@@ -86,7 +98,7 @@ def _ordinary(tokenizer: Tokenizer) -> dict[str, int]:
     return spelled
 
 
-def tokenizer_config(tokenizer: Tokenizer, roles: Mapping[str, str]) -> dict[str, Any]:
+def tokenizer_config(tokenizer: Parts, roles: Mapping[str, str]) -> dict[str, Any]:
     """The content of `tokenizer_config.json`, by which `AutoTokenizer` finds the rest.
 
     Args:
@@ -102,7 +114,7 @@ def tokenizer_config(tokenizer: Tokenizer, roles: Mapping[str, str]) -> dict[str
     }
 
 
-def special_tokens_map(tokenizer: Tokenizer, roles: Mapping[str, str]) -> dict[str, Any]:
+def special_tokens_map(tokenizer: Parts, roles: Mapping[str, str]) -> dict[str, Any]:
     """The content of `special_tokens_map.json`: the roles, and the tokens without one."""
     others = [token for token in tokenizer.special_tokens if token not in roles.values()]
     return {**roles, **({"additional_special_tokens": others} if others else {})}

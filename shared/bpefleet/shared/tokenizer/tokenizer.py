@@ -19,7 +19,9 @@ from bpefleet.shared.pretokens.patterns import Pattern, resolve
 from bpefleet.shared.tokenizer.bytelevel import spell
 from bpefleet.shared.tokenizer.encoding import OrdinaryEncoder
 from bpefleet.shared.tokenizer.gpt2_files import read_bytes, read_merges, read_vocab
+from bpefleet.shared.tokenizer.huggingface import tokenizer_json
 from bpefleet.shared.tokenizer.specials import split_special
+from bpefleet.shared.wire.messages import Message, MessageError
 
 if TYPE_CHECKING:
     import os
@@ -82,8 +84,9 @@ class Tokenizer:
         """
         folder = Path(directory)
         try:
-            pattern, special_tokens = _rule(orjson.loads(read_bytes(folder / MANIFEST)))
-            return cls.from_files(folder / VOCAB, folder / MERGES, special_tokens, pattern=pattern)
+            rule = _rule(read_bytes(folder / MANIFEST))
+            files = folder / VOCAB, folder / MERGES
+            return cls.from_files(*files, rule.special_tokens, pattern=rule.pattern)
         except FileNotFoundError as error:
             raise OutputError(
                 f"{folder}: no finished tokenizer ({Path(error.filename).name} is missing)",
@@ -220,8 +223,6 @@ class Tokenizer:
             raise UsageError(f"tokenizers cannot hold the pattern {self.pattern.option}: {why}")
         import tokenizers  # noqa: PLC0415  an extra
 
-        from bpefleet.shared.tokenizer.huggingface import tokenizer_json  # noqa: PLC0415  goes with it
-
         return tokenizers.Tokenizer.from_str(orjson.dumps(tokenizer_json(self)).decode())
 
     @cached_property
@@ -254,13 +255,26 @@ def _ranks(vocab: Mapping[int, bytes], merges: Sequence[tuple[bytes, bytes]]) ->
     return ranks
 
 
-def _rule(manifest: Any) -> tuple[str, list[str]]:
+class _Options(Message, frozen=True, forbid_unknown_fields=False):
+    """Of a run's options those that encoding depends on."""
+
+    pattern: str
+    special_tokens: tuple[Any, ...]  # `read_vocab` says which of them is none
+
+
+class _Manifest(Message, frozen=True, forbid_unknown_fields=False):
+    """Of a run's manifest what a tokenizer needs."""
+
+    options: _Options
+
+
+def _rule(manifest: bytes) -> _Options:
     """The pattern and the special tokens that a manifest names.
 
     Raises:
         ValueError: It names none.
     """
-    match manifest:
-        case {"options": {"pattern": str(pattern), "special_tokens": [*special_tokens]}}:
-            return pattern, special_tokens
-    raise ValueError(f"{MANIFEST} does not name the pattern and the special tokens")
+    try:
+        return _Manifest.from_bytes(manifest).options
+    except MessageError as error:
+        raise ValueError(f"{MANIFEST} does not name the pattern and the special tokens") from error

@@ -5,14 +5,12 @@ Written by the producer beside the status; read by the page, the metrics and `bp
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
-from bpefleet.shared.wire.messages import Message
+from bpefleet.shared.wire.messages import Int, Message
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerView(Message):
+class WorkerView(Message, frozen=True):
     """A worker that serves the queue.
 
     Attributes:
@@ -32,37 +30,34 @@ class WorkerView(Message):
 
     name: str
     host: str
-    pid: int
+    pid: Int
     heard: float
-    chunk: int | None
+    chunk: Int | None
     doing: str
     since: float
-    chunks: int
-    bytes: int
+    chunks: Int
+    bytes: Int
     seconds: float
-    peak_rss: int
+    peak_rss: Int
 
 
-@dataclass(frozen=True, slots=True)
-class Sample(Message):
+class Sample(Message, frozen=True):
     """A point of the run's course: Unix seconds, bytes counted, different pre-tokens, memory."""
 
     time: float
-    bytes: int
-    unique: int
-    redis_memory: int
+    bytes: Int
+    unique: Int
+    redis_memory: Int
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerCourse(Message):
+class WorkerCourse(Message, frozen=True):
     """What a worker had counted of the run, bytes, at each of `Detail.times`."""
 
     worker: str
-    bytes: tuple[int, ...]
+    bytes: tuple[Int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Timing(Message):
+class Timing(Message, frozen=True):
     """How long a stage of counting a chunk took, over all chunks of the session.
 
     Attributes:
@@ -74,9 +69,9 @@ class Timing(Message):
     """
 
     stage: str
-    count: int
+    count: Int
     seconds: float
-    buckets: tuple[int, ...]
+    buckets: tuple[Int, ...]
 
 
 BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
@@ -86,16 +81,14 @@ STATES: Final = {"counted": "c", "running": "r", "queued": "q", "waiting": "w", 
 """The letters of `Detail.states`."""
 
 
-@dataclass(frozen=True, slots=True)
-class FailureCount(Message):
+class FailureCount(Message, frozen=True):
     """How many attempts failed with an error of some kind."""
 
     kind: str
-    count: int
+    count: Int
 
 
-@dataclass(frozen=True, slots=True)
-class Trace(Message):
+class Trace(Message, frozen=True):
     """What is known of the last attempt at a chunk that was given up.
 
     Attributes:
@@ -104,13 +97,12 @@ class Trace(Message):
         log: The last lines that the attempt logged.
     """
 
-    chunk: int
+    chunk: Int
     traceback: str
     log: str
 
 
-@dataclass(frozen=True, slots=True)
-class Detail(Message):
+class Detail(Message, frozen=True):
     """What a page shows of a run beside its snapshot.
 
     Attributes:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-import orjson
+from msgspec import Struct
 
 from bpefleet.shared.wire import keys
 from bpefleet.shared.wire.kinds import KINDS, Result
@@ -22,8 +21,7 @@ _MOST: Final = 1 << 20
 """Bytes of an event: a traceback's last lines are a few thousand."""
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """An attempt at a chunk ended.
 
     Attributes:
@@ -52,7 +50,7 @@ def event_fields(
     """The fields of the stream entry that tells of an end, signed."""
     outcome = FAILED if isinstance(end, Failed) else KINDS[kind].done
     unit = keys.unit(chunk, kind)
-    body = orjson.dumps(end)
+    body = end.to_bytes()
     return {
         "chunk": unit,
         "attempt": attempt,
@@ -90,15 +88,13 @@ def read_event(
 
 
 def _end(name: str, kind: str, outcome: str, body: bytes) -> Result | Failed:
+    if outcome not in (KINDS[kind].done, FAILED):
+        raise MessageError(f"{name}: no such outcome")
+    message: type[Result | Failed] = Failed if outcome == FAILED else KINDS[kind].result
     try:
-        data: Any = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
+        return message.from_bytes(body)
+    except MessageError as error:
         raise MessageError(f"{name}: {error}") from error
-    if outcome == KINDS[kind].done:
-        return KINDS[kind].result.from_json(data)
-    if outcome == FAILED:
-        return Failed.from_json(data)
-    raise MessageError(f"{name}: no such outcome")
 
 
 def _signed(run: str, unit: str, attempt: str, outcome: str, body: bytes) -> tuple[bytes, ...]:

@@ -9,8 +9,9 @@ Every kind is idempotent by chunk, deterministic, and leaves the truth in the ru
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final, Protocol, Self
+
+from msgspec import Struct
 
 from bpefleet.shared.wire import keys
 from bpefleet.shared.wire.messages import Counted, CountSpec, Message
@@ -50,13 +51,15 @@ class Result(Protocol):
     def to_json(self) -> dict[str, Any]:
         """As `Message`."""
 
+    def to_bytes(self) -> bytes:
+        """As `Message`."""
+
     @classmethod
-    def from_json(cls, data: object) -> Self:
+    def from_bytes(cls, data: bytes) -> Self:
         """As `Message`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """A kind of job.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""What crosses the queue, as frozen dataclasses that turn into JSON and back.
+"""What crosses the queue, as frozen structs that turn into JSON and back.
 
 A `CountSpec` goes to the worker as the job's argument; a `Counted` comes back as its result and
 in its completion `Event`. Reading is strict: anything missing, unknown or of another type is a
@@ -7,76 +7,71 @@ in its completion `Event`. Reading is strict: anything missing, unknown or of an
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
-from functools import cache
-from types import UnionType
-from typing import Any, Final, Self, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Self
+
+from msgspec import Meta, Struct, convert, json, to_builtins
 
 _FRAME: Final = 96
 """Bytes of a payload without entries: header and checksum (`kernel/core/src/payload`)."""
+
+Int = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+"""An integer as others write it: one of more than 64 bits is no number of anything here."""
+
+Natural = Annotated[int, Meta(ge=0, lt=1 << 53)]
+"""How many there are of something: nobody has more of anything, and sums still fit 64 bits."""
+Seconds = Annotated[float, Meta(ge=0, lt=1 << 53)]
 
 
 class MessageError(ValueError):
     """A message is not what it should be; the text names the message and the field."""
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
-    """Reading and writing shared by all messages."""
+class Message(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """Reading and writing shared by all messages. None can be part of a cycle."""
 
     def to_json(self) -> dict[str, Any]:
         """This message as JSON-able data."""
-        return asdict(self)
+        data: dict[str, Any] = to_builtins(self)
+        return data
+
+    def to_bytes(self) -> bytes:
+        """This message as JSON."""
+        return json.encode(self)
 
     @classmethod
     def from_json(cls, data: object) -> Self:
-        """Read a message.
+        """Read a message from JSON-able data.
 
         Raises:
             MessageError: `data` is not an object with exactly this message's fields and types.
         """
-        if not isinstance(data, dict):
-            raise MessageError(f"{cls.__name__}: expected an object, got {type(data).__name__}")
-        hints = _hints(cls)  # type: ignore[arg-type]  # a class is hashable
-        names = [field.name for field in fields(cls)]
-        if odd := sorted(set(names) ^ set(map(str, data))):
-            raise MessageError(f"{cls.__name__}: missing or unknown fields: {', '.join(odd)}")
-        return cls(**{n: _read(f"{cls.__name__}.{n}", hints[n], data[n]) for n in names})
+        try:
+            return convert(data, cls)
+        except ValueError as error:
+            raise MessageError(f"{cls.__name__}: {error}") from error
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Read a message from JSON text.
+
+        Raises:
+            MessageError: It is no JSON, or as for `from_json`.
+        """
+        try:
+            return json.decode(data, type=cls)
+        except (ValueError, RecursionError) as error:
+            raise MessageError(f"{cls.__name__}: {error}") from error
 
 
-@cache  # a course of a run is read each second: six hundred messages
-def _hints(cls: type[Message]) -> dict[str, Any]:
-    return get_type_hints(cls)
-
-
-def _read(where: str, expected: Any, value: object) -> Any:
-    if get_origin(expected) is tuple:
-        if not isinstance(value, list | tuple):
-            raise MessageError(f"{where}: expected a list, got {type(value).__name__}")
-        item = get_args(expected)[0]
-        return tuple(_read(f"{where}[{i}]", item, v) for i, v in enumerate(value))
-    if isinstance(expected, type) and issubclass(expected, Message):
-        return expected.from_json(value)
-    if get_origin(expected) is UnionType:  # `x | None`
-        return None if value is None else _read(where, get_args(expected)[0], value)
-    if expected is float and type(value) is int:
-        return float(value)
-    if type(value) is not expected:
-        raise MessageError(f"{where}: expected {expected.__name__}, got {type(value).__name__}")
-    return value
-
-
-@dataclass(frozen=True, slots=True)
-class Segment(Message):
+class Segment(Message, frozen=True):
     """A byte range of one file: `[start, end)`, scanned as a text of its own."""
 
     path: str
-    start: int
-    end: int
+    start: Int
+    end: Int
 
 
-@dataclass(frozen=True, slots=True)
-class CountSpec(Message):
+class CountSpec(Message, frozen=True):
     """What a worker needs to count one chunk.
 
     Attributes:
@@ -94,8 +89,7 @@ class CountSpec(Message):
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class Counted(Message):
+class Counted(Message, frozen=True):
     """What a worker reports of one counted chunk; the counts themselves are under `key`.
 
     Attributes:
@@ -121,14 +115,14 @@ class Counted(Message):
 
     key: str
     sha256: str
-    size: int
-    bytes_read: int
-    pretokens: int
-    unique: int
-    replaced: int
-    unmatched: int
+    size: Int
+    bytes_read: Int
+    pretokens: Int
+    unique: Int
+    replaced: Int
+    unmatched: Int
     seconds: float
-    peak_rss: int
+    peak_rss: Int
     worker: str
     started: float
     ended: float
@@ -152,8 +146,7 @@ class Counted(Message):
         return _FRAME + 2 * self.text_bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Failed(Message):
+class Failed(Message, frozen=True):
     """Why an attempt at a chunk failed.
 
     Attributes:
@@ -175,5 +168,5 @@ class Failed(Message):
     worker: str = ""
     started: float = 0.0
     ended: float = 0.0
-    peak_rss: int = 0
+    peak_rss: int = 0  # of any size: that the attempt failed is known all the same
     log: str = ""

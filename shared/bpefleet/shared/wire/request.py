@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import secrets
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-import orjson
-
-from bpefleet.shared.wire.messages import Message, MessageError
+from bpefleet.shared.wire.messages import Int, Message, MessageError
 
 if TYPE_CHECKING:
     from bpefleet.shared.trust.signing import Signer
@@ -23,8 +20,7 @@ _STALE_AFTER: Final = 600.0
 """Seconds after which a request is not followed: so late it is no longer what was meant."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request(Message):
+class Request(Message, frozen=True):
     """A request to the producer of a run.
 
     Attributes:
@@ -37,7 +33,7 @@ class Request(Message):
     """
 
     action: str
-    chunks: tuple[int, ...]
+    chunks: tuple[Int, ...]
     by: str
     time: float
     session: str
@@ -51,7 +47,7 @@ def make_request(action: str, chunks: tuple[int, ...], by: str, session: str) ->
 
 def sign_request(signer: Signer, run: str, request: Request) -> bytes:
     """A request as it lies in Redis."""
-    body = orjson.dumps(request)
+    body = request.to_bytes()
     return signer.sign(_CONTEXT, run.encode(), body) + b"\n" + body
 
 
@@ -67,10 +63,7 @@ def read_request(signer: Signer, run: str, session: str, data: bytes) -> Request
     signature, _, body = data.partition(b"\n")
     if not signer.accepts(signature, _CONTEXT, run.encode(), body):
         raise MessageError("a request is not signed with the fleet's key")
-    try:
-        request = Request.from_json(orjson.loads(body))
-    except orjson.JSONDecodeError as error:
-        raise MessageError(f"a request is no JSON: {error}") from error
+    request = Request.from_bytes(body)
     if request.action not in (RETRY, CANCEL):
         raise MessageError(f"there is no request {request.action!r}")
     if request.session != session:  # not a comparison of times: clocks may differ

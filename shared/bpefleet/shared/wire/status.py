@@ -5,11 +5,10 @@ The producer writes it; who looks on reads it, and never the run's results.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
-from bpefleet.shared.wire.messages import Message
+from bpefleet.shared.wire.messages import Int, Message
 
 PLANNED: Final = "planned"
 """A process is at the run and has not begun to count."""
@@ -24,8 +23,7 @@ _AT_ONCE: Final = 2.0
 """Seconds from a run's plan to its first session at the most."""
 
 
-@dataclass(frozen=True, slots=True)
-class Running(Message):
+class Running(Message, frozen=True):
     """A chunk that a worker is at.
 
     Attributes:
@@ -34,13 +32,12 @@ class Running(Message):
         worker: The worker's name.
     """
 
-    chunk: int
+    chunk: Int
     what: str
     worker: str
 
 
-@dataclass(frozen=True, slots=True)
-class Failure(Message):
+class Failure(Message, frozen=True):
     """A chunk that was given up.
 
     Attributes:
@@ -52,16 +49,15 @@ class Failure(Message):
         error: The last error.
     """
 
-    chunk: int
+    chunk: Int
     what: str
-    attempts: int
+    attempts: Int
     worker: str
     kind: str
     error: str
 
 
-@dataclass(frozen=True, slots=True)
-class Token(Message):
+class Token(Message, frozen=True):
     """A token, as people are shown it.
 
     Attributes:
@@ -70,11 +66,10 @@ class Token(Message):
     """
 
     text: str
-    bytes: int
+    bytes: Int
 
 
-@dataclass(frozen=True, slots=True)
-class Examples(Message):
+class Examples(Message, frozen=True):
     """A few tokens that were made.
 
     Attributes:
@@ -86,8 +81,7 @@ class Examples(Message):
     longest: tuple[Token, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Merging(Message):
+class Merging(Message, frozen=True):
     """How merging goes.
 
     Attributes:
@@ -99,8 +93,7 @@ class Merging(Message):
     tokens: Examples | None
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot(Message):
+class Snapshot(Message, frozen=True):
     """A run at one instant.
 
     Attributes:
@@ -143,28 +136,28 @@ class Snapshot(Message):
     producer: str
     stage: str
     updated: float
-    chunks: int
-    counted: int
+    chunks: Int
+    counted: Int
     running: tuple[Running, ...]
-    queued: int
-    waiting: int
+    queued: Int
+    waiting: Int
     failed: tuple[Failure, ...]
-    bytes: int
-    bytes_counted: int
-    pretokens: int
-    unique: int
-    retries: int
-    workers: int
+    bytes: Int
+    bytes_counted: Int
+    pretokens: Int
+    unique: Int
+    retries: Int
+    workers: Int
     rate: float
     eta: float | None
-    merges: int
-    merges_made: int
+    merges: Int
+    merges_made: Int
     holding: bool
     planned: float
     started: float
     ended: float | None
-    redis_memory: int
-    unfolded: int
+    redis_memory: Int
+    unfolded: Int
     merging: Merging | None
     session: str = ""
     redis_away: float = 0.0

@@ -8,7 +8,7 @@ from rq import get_current_job
 
 from bpefleet.kernel.segments import count_segments
 from bpefleet.shared.corpus.reading import count_spec
-from bpefleet.shared.queue.tail import log_segments
+from bpefleet.shared.queue.attempt_log import log_segments
 from bpefleet.worker.corpus import demand_within_roots, roots
 from bpefleet.worker.count import demand_same_counting
 from bpefleet.worker.publish import publish

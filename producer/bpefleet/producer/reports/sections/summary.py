@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bpefleet.producer.reports.document import Heading, Paragraph, Table
 from bpefleet.producer.reports.sample import group
@@ -14,30 +14,33 @@ if TYPE_CHECKING:
     from bpefleet.producer.planning.sources import SourceFile
     from bpefleet.producer.reports.document import Part
     from bpefleet.producer.reports.profile import Profile
+    from bpefleet.producer.store.manifest import Manifest
 
 
-def summary(manifest: dict[str, Any], profile: Profile) -> Iterator[Part]:
+def summary(manifest: Manifest, profile: Profile) -> Iterator[Part]:
     """The run in a sentence, and the facts of it."""
-    options, totals = manifest["options"], manifest["totals"]
-    tokens, text = f"{totals['vocab_size']:,} tokens", f"{in_mb(totals['bytes'])} of text"
+    options, totals = manifest.options, manifest.totals
+    tokens, text = f"{totals.vocab_size:,} tokens", f"{in_mb(totals.bytes)} of text"
     took = f"{profile.seconds:.1f} s"
     yield Paragraph(
         f"{tokens}, merged in {took} from the counts of {text} that {source} made."
         if (source := profile.counts_of)
         else f"{tokens}, trained on {text} in {took}."
     )
+    rate = totals.bytes_per_token
     rows = [
-        ("run", str(manifest["run"])),
-        ("pattern", str(options["pattern"])),
-        ("tie rule", str(options["tie_break"])),
-        ("special tokens", " ".join(options["special_tokens"]) or "none"),
-        ("merges", f"{totals['merges']:,}"),
-        ("pre-tokens", f"{totals['pretokens']:,}"),
-        ("different pre-tokens", f"{totals['unique_pretokens']:,}"),
-        ("invalid sequences replaced", f"{totals['replaced']:,}"),
-        ("bytes that the pattern misses", f"{totals['unmatched_bytes']:,}"),
-        ("chunks left out", f"{len(manifest.get('missing', [])):,}"),
-        *((name, str(number)) for name, number in manifest["versions"].items()),
+        ("run", manifest.run),
+        ("pattern", options.pattern),
+        ("tie rule", options.tie_break),
+        ("special tokens", " ".join(options.special_tokens) or "none"),
+        ("merges", f"{totals.merges:,}"),
+        ("pre-tokens", f"{totals.pretokens:,}"),
+        ("different pre-tokens", f"{totals.unique_pretokens:,}"),
+        ("invalid sequences replaced", f"{totals.replaced:,}"),
+        ("bytes that the pattern misses", f"{totals.unmatched_bytes:,}"),
+        ("bytes per token on the whole corpus", f"{rate:.3f}" if rate else "not noted"),
+        ("chunks left out", f"{len(manifest.missing):,}"),
+        *manifest.versions.items(),
     ]
     yield Table("What was trained, with what", ("fact", "value"), tuple(rows))
 

@@ -1,8 +1,8 @@
 // Draws a plot with uPlot, for the page of a run and for its report. The report holds this file as it
-// is, with nothing to import from: so it imports nothing.
-/* global uPlot */
+// is, with nothing to import from: so it imports nothing. The library's script makes `uPlot` global.
 
-const HEIGHT = 190, BESIDE = 28; // pixels: of a plot, and at its right for half of the last text
+// Pixels: of a plot, at its right for half of the last text, and from one text to the next.
+const HEIGHT = 190, BESIDE = 28, ROOM = 72;
 const FONT = "12px system-ui, sans-serif";
 const MINUTE = 60, HOUR = 3600, DAY = 86_400;
 const TIMES = [[1, [1, 2, 5, 10, 15, 30]], [MINUTE, [1, 2, 5, 10, 15, 30]], [HOUR, [1, 2, 3, 6, 12]], [DAY, [1, 2, 5, 10, 30]]]
@@ -57,8 +57,9 @@ function options(node, chart) {
       axis(x, {
         size: 26,
         gap: 4,
+        space: named ? 50 : ROOM,
         grid: { show: false },
-        ...(x.scale === "log" && { splits: () => spread(data[0]) }),
+        ...(x.scale === "log" && { splits: (drawn) => spread(data[0], drawn.bbox.width / devicePixelRatio), filter: (_, splits) => splits }),
         incrs: x.scale === "time" ? TIMES : steps(named),
       }),
       axis(y, { size: width, space: 22, incrs: steps(y.whole) }),
@@ -100,7 +101,7 @@ function shapes() {
   };
 }
 // Values between two gaps, which no line joins: shown as dots where the other points are not.
-function alone(values) {
+export function alone(values) {
   return values.flatMap((value, i) => value !== null && values[i - 1] == null && values[i + 1] == null ? [i] : []);
 }
 // As wide as the widest of its texts, or they would be cut off.
@@ -112,7 +113,15 @@ function width(drawn, values) {
 function latest(values) {
   return values.findLast((value) => value !== null) ?? 0;
 }
-// Of positions that double, those whose texts have room beside each other.
-function spread(positions) {
-  return positions.filter((position, i) => i === positions.length - 1 || positions.at(-1) / position > 1.4);
+// Of positions on a logarithmic axis so wide those whose texts have room, the last first.
+export function spread(positions, width) {
+  const kept = [], first = Math.log(positions[0]), whole = Math.log(positions.at(-1)) - first;
+  let next = Number.POSITIVE_INFINITY;
+  for (const position of [...positions].reverse()) {
+    const at = whole ? width * (Math.log(position) - first) / whole : 0;
+    if (next - at < ROOM) continue;
+    kept.unshift(position);
+    next = at;
+  }
+  return kept;
 }

@@ -1,5 +1,4 @@
-// Draws the charts of a report; stands in one module with `plot.js`, which it needs.
-/* global plot, resize */
+// Draws the charts of a report; stands in one module with `plot.js`, behind it.
 
 const charts = JSON.parse(document.getElementById("charts").textContent), drawn = [];
 
@@ -31,4 +30,4 @@ function described({ caption, shape, labels, positions, values, x, unit, log }) 
 
 drawAll();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
-addEventListener("resize", () => drawn.forEach((picture, i) => resize(picture, document.querySelector(`#chart-${i} .plot`))));
+addEventListener("resize", () => drawn.forEach((picture, i) => { resize(picture, document.querySelector(`#chart-${i} .plot`)); }));

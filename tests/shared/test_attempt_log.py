@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bpefleet.shared.queue.tail import Tail
+from bpefleet.shared.queue.attempt_log import Tail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

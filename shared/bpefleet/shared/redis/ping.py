@@ -24,7 +24,7 @@ _MISSED: Final = 2
 """Questions in a row without an answer until Redis counts as away: some four seconds."""
 
 
-class Pulse:
+class Pinger:
     """Asks one Redis, on its own connection, and remembers since when it is away.
 
     Attributes:
@@ -49,7 +49,7 @@ class Pulse:
         """Seconds until it is time to ask again."""
         return max(0.0, self._next - time.monotonic())
 
-    def beat(self) -> str:
+    def ask(self) -> str:
         """Ask. Takes some seconds if there is no answer.
 
         Returns:
