@@ -20,6 +20,7 @@ for name in ("fcntl", "resource", "pwd", "grp", "termios"):
 _MACOS = """
 import os
 del os.sched_getaffinity, os.sched_setaffinity
+os.process_cpu_count = os.cpu_count  # what Python 3.13 makes of it there
 """
 
 
