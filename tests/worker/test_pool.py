@@ -55,6 +55,26 @@ sys.exit(WorkerPool(sys.argv[1], 2, signer=Signer(), activity=ActivityLog(Tally(
 """
 """A pool that gets SIGTERM when the kernel knows a dead worker no more, and the pool still does."""
 
+_SWALLOWS_THE_STOP = """
+import os, signal, sys
+from contextlib import suppress
+from bpefleet.shared.trust.signing import Signer
+from bpefleet.worker.activity_log import ActivityLog
+from bpefleet.worker.pool import WorkerPool
+from bpefleet.worker.tally import Tally
+from bpefleet.worker.worker import FleetWorker
+
+def heartbeat(worker, **options):
+    sent(worker, **options)
+    if worker.get_state() == "idle" and not worker.stop_requested:
+        with suppress(Exception):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+sent, FleetWorker.heartbeat = FleetWorker.heartbeat, heartbeat
+sys.exit(WorkerPool(sys.argv[1], 1, signer=Signer(), activity=ActivityLog(Tally(1), "")).run())
+"""
+"""A pool whose worker gets SIGTERM where any error is caught."""
+
 
 @contextmanager
 def _pool(log: Path, *command: str) -> Iterator[subprocess.Popen[bytes]]:
@@ -89,3 +109,10 @@ def test_a_stop_in_the_instant_that_a_dead_worker_was_reaped(
         assert pool.wait(120) == 0, (tmp_path / "log").read_text()
         assert not is_alive(second)
     assert "Traceback" not in (tmp_path / "log").read_text()
+
+
+def test_a_stop_that_falls_where_any_error_is_caught_is_followed(
+    redis_url: str, tmp_path: Path
+) -> None:
+    with _pool(tmp_path / "log", "-c", _SWALLOWS_THE_STOP, redis_url) as pool:
+        assert pool.wait(120) == 0, (tmp_path / "log").read_text()

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 from redis.exceptions import RedisError
 from rq import SpawnWorker, Worker, logutils, worker_registration
+from rq.exceptions import StopRequested
 from rq.job_lifecycle import record_job_failure
 from rq.utils import now
 
@@ -120,7 +121,17 @@ class FleetWorker(Worker):
 
     @property
     def should_run_maintenance_tasks(self) -> bool:
-        """Never; see `bpefleet.producer.queueing.abandoned`."""
+        """Never; see `bpefleet.producer.queueing.abandoned`.
+
+        RQ asks before each wait for a job. A worker that was asked to stop waits for none: RQ's
+        handler raises `StopRequested` once, and what it interrupts may catch that, as logging and
+        redis-py do where they catch any error.
+
+        Raises:
+            StopRequested: Somebody asked this worker to stop.
+        """
+        if self.stop_requested:
+            raise StopRequested
         return False
 
     def get_heartbeat_ttl(self, job: Job, working_time: float = 0.0) -> int:  # noqa: ARG002
