@@ -28,9 +28,12 @@ help: ## List the targets
 
 install: $(VENV)/.installed ## Create .venv, build the kernel, install bpefleet with its tests' needs
 
+# Compiled at once, as pip does what it installs: tests start thousands of processes, also where
+# Python is told to write no bytecode.
 $(VENV)/.installed: pyproject.toml $(KERNEL)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -e '.[test,lint]'
+	$(BIN)/python -m compileall -q $(PARTS) tests
 	touch $@
 
 # The globs leave out site-packages, which lies in the same folder; a few of the standard library's
