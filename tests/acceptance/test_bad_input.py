@@ -183,7 +183,7 @@ def test_replace_counts_what_strict_refuses_and_says_how_much(folder: Path) -> N
         "--errors", "replace", "--workers", 1,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
-    assert "1 invalid byte sequences were replaced" in result.stderr
+    assert "1 invalid byte sequence was replaced" in result.stderr
 
 
 def test_fewer_merges_can_be_accepted(folder: Path) -> None:

@@ -96,7 +96,7 @@ def test_a_bad_chunk_fails_alone_and_is_retried(bad: Path, tmp_path: Path, worke
 
     retried = bpefleet("retry", out, chunk, "--errors", "replace", "--workers", workers)
     assert retried.returncode == 0, retried.stderr
-    assert "1 invalid byte sequences were replaced" in retried.stderr
+    assert "1 invalid byte sequence was replaced" in retried.stderr
     now, totals = status(out), json.loads((out / "manifest.json").read_bytes())["totals"]
     assert (now["stage"], now["merges_made"]) == ("done", totals["merges"])
     assert now["unique"] == totals["unique_pretokens"] > 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bpefleet.producer import train
-from bpefleet.producer.planning import options, split
+from bpefleet.producer.planning import options
 from tests import naive, oracles
 from tests.exactness.cases import (
     CASES,
@@ -167,7 +167,7 @@ def test_chunk_size_changes_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(options, "MIN_CHUNK_SIZE", 1)  # cuts wherever there can be one
-    monkeypatch.setattr(split, "MAX_CHUNKS", 10**9)
+    monkeypatch.setattr("bpefleet.producer.planning.chunk_size.MAX_CHUNKS", 10**9)
     cut = run(text, tmp_path, pattern=pattern, tie_break="hf", chunk_size=chunk_size)
     assert cut.merges == trained(text, pattern, "hf").merges
 

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 import pytest
 
+from bpefleet.producer.progress.handler import StderrHandler
 from bpefleet.shared.trust.signing import make_key
 from tests.artifacts import artifacts
 from tests.command import bpefleet
 from tests.security.fleet import VOCAB
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays() -> Iterator[None]:
+    """A command that a test runs in its own process leaves no handler there."""
+    root, ours = logging.getLogger(), logging.getLogger("bpefleet")
+    levels = root.level, ours.level
+    yield
+    for each in [one for one in root.handlers if isinstance(one, StderrHandler)]:
+        root.removeHandler(each)
+    root.setLevel(levels[0])
+    ours.setLevel(levels[1])
 
 
 @pytest.fixture(scope="session")
