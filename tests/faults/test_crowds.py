@@ -56,7 +56,7 @@ def crowd(server: Server, number: int) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
-    """More chunks than events are taken in hand at once."""
+    """More chunks than there are events in flight at once."""
     return hundred_chunks(tmp_path_factory.mktemp("hundred"))
 
 
