@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 if folder := in_memory():
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", folder)
 
+# tiktoken keeps what it read, by path, over processes: the paths of tests come again with others.
+os.environ["TIKTOKEN_CACHE_DIR"] = ""
+
 ROOT: Final = Path(__file__).parent
 SHORT: Final = {"exactness", "kernel", "producer", "shared"}
 WAITS: Final = "test_silence.py"
