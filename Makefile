@@ -64,7 +64,10 @@ test-python: install ## Run the Python tests
 	exit $$failed
 
 test-slow: install ## Run the Python tests that show more of the same for long
-	$(BIN)/pytest $(BESIDE) -m slow $$($(MARKED) mark.slow)
+	failed=0; \
+	$(BIN)/pytest $(BESIDE) -m 'slow and not serial' $$($(MARKED) mark.slow) || failed=1; \
+	$(BIN)/pytest -m 'slow and serial' $$($(MARKED) mark.serial) || failed=1; \
+	exit $$failed
 
 test-aarch64: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER = aarch64-linux-gnu-gcc
 test-aarch64: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER = qemu-aarch64 -L /usr/aarch64-linux-gnu

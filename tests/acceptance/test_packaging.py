@@ -95,6 +95,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return sorted(folder.glob("*.whl"))
 
 
+@pytest.mark.slow
 def test_a_checkout_brings_its_kernel_and_a_release_names_one(wheels: list[Path]) -> None:
     """So that `pip install .`, `pipx install .` and `uv tool install .` need nothing first."""
     metadata = project_wheel_metadata(ROOT)
@@ -119,6 +120,7 @@ def test_wheels_hold_every_module_the_types_and_the_page(wheels: list[Path]) -> 
     assert wanted - held == set()
 
 
+@pytest.mark.slow
 def test_wheels_install_into_an_empty_environment_and_import(
     wheels: list[Path], tmp_path: Path
 ) -> None:

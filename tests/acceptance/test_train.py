@@ -119,7 +119,9 @@ def test_a_run_stopped_without_server_keeps_what_it_counted(tmp_path: Path) -> N
     assert (out / MANIFEST).exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_a_stopped_run_leaves_no_process_and_resumes(
     corpus: Path, expected: dict[str, bytes], tmp_path: Path, number: signal.Signals
 ) -> None:

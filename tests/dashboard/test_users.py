@@ -59,6 +59,7 @@ def scraped(board: Dashboard) -> dict[str, float]:
     }
 
 
+@pytest.mark.slow
 def test_a_run_is_watched_mended_and_measured(
     browser: Browser, urls: dict[str, str], texts: Path, tmp_path: Path
 ) -> None:

@@ -7,6 +7,7 @@ import signal
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import pytest
 from playwright.sync_api import expect
 
 from bpefleet.shared.wire.keys import STAGE_FIELD
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 pytestmark = MARKS
 
 
+@pytest.mark.slow
 def test_workers_are_shown_idle_and_at_work(
     browser: Browser,
     board: Dashboard,

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 TEXTS = (english(), code(), multilingual(), adversarial(), exhaustive(), overlapping())
 NAMED = tuple(PATTERNS)
+FAMILIES = ("gpt2", "cl100k", "o200k", "deepseek-v3")
+"""A pattern of each kind of scanner; the last is counted by regex."""
+EACH = [p if p in FAMILIES else pytest.param(p, marks=pytest.mark.slow) for p in NAMED]
+"""All named patterns; those that vary another only in the slow tests."""
 COMPARED = ("gpt2", "gpt4", "cl100k", "o200k", "llama3", "qwen2")
 """The patterns that every other trainer is given; `NAMED` has the product's others too."""
 TIE_BREAKS = ("lexmax", "rawid", "hf", "lexmin")

@@ -15,7 +15,7 @@ from tiktoken.load import load_tiktoken_bpe
 
 from bpefleet.producer import train
 from bpefleet.shared.tokenizer import Tokenizer
-from tests.exactness.cases import NAMED, TEXTS, bounded, counts, label
+from tests.exactness.cases import EACH, TEXTS, bounded, counts, label
 from tests.naive import Encoder, count
 from tests.oracles import ffbpe_counts, peer, pre_tokenized
 from tests.patterns import PATTERNS
@@ -51,7 +51,7 @@ class Trained:
     naive: Encoder
 
 
-@pytest.fixture(scope="module", params=NAMED)
+@pytest.fixture(scope="module", params=EACH)
 def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """A tokenizer for each named pattern."""
     pattern = request.param

@@ -34,6 +34,11 @@ FOREIGN = {
     r"(?=a)|\w+|\W": "an alternative that may take no character",
     r"\R|\w+|[^\w\r\n]": r"\R",
 }
+CASES = [
+    HELD[0],
+    *FOREIGN,
+    *(pytest.param(pattern, marks=pytest.mark.slow) for pattern in HELD[1:]),
+]
 UNWRITTEN = {*ARTIFACTS} - {"vocab.json", "merges.txt"}
 
 
@@ -45,7 +50,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="module", params=[*HELD, *FOREIGN])
+@pytest.fixture(scope="module", params=CASES)
 def trained(
     request: pytest.FixtureRequest, corpus: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:

@@ -83,6 +83,7 @@ def test_tokie_reads_tokenizer_json(runs: Path, pattern: str) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", RESPELLED)
 def test_another_form_splits_every_code_point_as_the_published_one(pattern: str) -> None:
     """Both in the engine of tokenizers, as its Unicode version may be another than ours."""

@@ -14,6 +14,7 @@ from tests import naive, oracles
 from tests.exactness.cases import (
     CASES,
     COMPARED,
+    FAMILIES,
     NAMED,
     TEXTS,
     TIE_BREAKS,
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
 
     Trained = Callable[[Text, str, str], Tokenizer]
 
-FAMILIES = ("gpt2", "cl100k", "o200k", "deepseek-v3")
-"""A pattern of each kind of scanner; the last is counted by regex."""
 SMALL = (multilingual(), exhaustive(), overlapping())
 
 
@@ -154,7 +153,12 @@ def test_max_token_length(longest: int, tie_break: str, text: Text, tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("chunk_size", "text"),
-    [*((size, text) for size in (1, 300) for text in SMALL), (50_000, english()), (50_000, code())],
+    [
+        *(pytest.param(1, text, marks=pytest.mark.slow) for text in SMALL),
+        *((300, text) for text in SMALL),
+        (50_000, english()),
+        (50_000, code()),
+    ],
     ids=label,
 )
 @pytest.mark.parametrize("pattern", FAMILIES)

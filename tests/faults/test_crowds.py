@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tests.faults.launcher import Command, Launcher
     from tests.faults.server import Server
 
-pytestmark = pytest.mark.serial
+pytestmark = [pytest.mark.serial, pytest.mark.slow]
 
 WORKERS: Final = 1000
 FOREIGN: Final = 100_000

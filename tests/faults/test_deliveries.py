@@ -77,7 +77,10 @@ def _run(task: Task, launch: Launcher, out: Path, server: Server) -> Command:
 
 
 def _pause(run: Command, client: Redis, out: Path) -> tuple[list[dict[bytes, bytes]], list[bytes]]:
-    """Stop a run until its workers have told of all that is queued; events and payloads' keys."""
+    """Stop a run until its workers have told of all that is queued; events and payloads' keys.
+
+    The newest come first: the oldest may be in the run's hands as it is stopped.
+    """
     plan = RunDirectory.open(out).plan
 
     def told() -> bool:
@@ -86,6 +89,8 @@ def _pause(run: Command, client: Redis, out: Path) -> tuple[list[dict[bytes, byt
 
     run.send(signal.SIGSTOP)
     eventually(told)
-    entries: Any = client.xrange(events_key(plan.run))
-    keys: Any = sorted(client.scan_iter(payload_keys(plan.run)))
-    return [fields for _, fields in entries], keys
+    entries: Any = client.xrevrange(events_key(plan.run))
+    events = [fields for _, fields in entries]
+    units = [fields[b"chunk"] for fields in events]
+    keys: list[bytes] = list(client.scan_iter(payload_keys(plan.run)))
+    return events, sorted(keys, key=lambda key: units.index(key.split(b":")[-2]))

@@ -67,6 +67,7 @@ def test_a_full_disk(many: Task, launch: Launcher, small_disk: Path) -> None:
     many.check(out)
 
 
+@pytest.mark.slow
 def test_a_file_size_limit(many: Task, launch: Launcher, out: Path) -> None:
     run = launch(*many.train(out), "--workers", 2)
     eventually(lambda: counted(out) > 2)
@@ -86,7 +87,12 @@ def _flip(data: bytes) -> bytes:
 
 @pytest.mark.parametrize(
     "damage",
-    [_flip, lambda data: data[: len(data) // 2], lambda _: b"", lambda data: data + b"more"],
+    [
+        _flip,
+        pytest.param(lambda data: data[: len(data) // 2], marks=pytest.mark.slow),
+        pytest.param(lambda _: b"", marks=pytest.mark.slow),
+        pytest.param(lambda data: data + b"more", marks=pytest.mark.slow),
+    ],
     ids=["flipped bit", "truncated", "empty", "more at the end"],
 )
 def test_a_damaged_ledger(
@@ -105,6 +111,7 @@ def test_a_damaged_ledger(
     many.check(out)
 
 
+@pytest.mark.slow
 def test_a_lost_history_and_half_written_files(many: Task, launch: Launcher, out: Path) -> None:
     run = launch(*many.train(out), "--workers", 2)
     eventually(lambda: counted(out) > 20)

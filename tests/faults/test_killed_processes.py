@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tests.faults.server import Server
 
 
+@pytest.mark.slow
 def test_work_horses(slow: Task, launch: Launcher, out: Path, drawn: random.Random) -> None:
     run = launch(*slow.train(out), "--workers", 2)
     for _ in range(5):
@@ -73,6 +74,7 @@ def test_the_producer_at_any_instant(
     assert {attempt.outcome for attempt in history(out)} == {"counted"}
 
 
+@pytest.mark.slow
 def test_the_trainer_at_any_instant(
     many: Task, launch: Launcher, out: Path, drawn: random.Random
 ) -> None:
@@ -95,6 +97,7 @@ def test_the_trainer_at_any_instant(
     many.check(out)
 
 
+@pytest.mark.slow
 def test_the_server_that_a_run_brought_along(slow: Task, launch: Launcher, out: Path) -> None:
     run = launch(*slow.train(out), "--workers", 2)
     eventually(lambda: counted(out) > 2)

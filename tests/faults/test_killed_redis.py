@@ -56,6 +56,7 @@ def _more(out: Path, run: Command, than: int) -> bool:
     return counted(out) > than or run.ended
 
 
+@pytest.mark.slow
 def test_a_full_redis(slow: Task, launch: Launcher, out: Path, server: Server) -> None:
     launch.workers(server.url)
     run = launch(*slow.train(out), "--redis", server.url)

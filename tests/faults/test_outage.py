@@ -51,6 +51,7 @@ def _status(out: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["dies", "freezes"])
 def test_it_is_said_soon_once_and_when_it_is_over(
     long: Task, launch: Launcher, out: Path, server: Server, how: str
@@ -104,6 +105,7 @@ def test_one_signal_stops_workers_while_it_is_away(
     assert "Traceback" not in workers.said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["dies", "freezes"])
 def test_one_signal_stops_the_run_while_it_is_away(
     long: Task, launch: Launcher, out: Path, server: Server, how: str

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from tests.faults.corpora import Task
     from tests.faults.launcher import Command
 
+pytestmark = pytest.mark.slow
+
 OUTAGE: Final = 60.0
 DEADLINE: Final = 120.0
 """Seconds for what takes twenty or so where nothing else goes on."""

@@ -33,6 +33,7 @@ def _restore(task: Task, before: os.stat_result, text: bytes) -> None:
     os.utime(task.path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
+@pytest.mark.slow
 def test_a_truncated_source(task: Task, launch: Launcher, out: Path) -> None:
     text, before = task.path.read_bytes(), task.path.stat()
     run = launch(*task.train(out), "--workers", 2)
@@ -65,6 +66,7 @@ def test_a_changed_source(task: Task, launch: Launcher, out: Path) -> None:
     task.check(out)
 
 
+@pytest.mark.slow
 def test_a_source_that_vanished(task: Task, launch: Launcher, out: Path) -> None:
     away = task.path.with_name("away.txt")
     run = launch(*task.train(out), "--workers", 2)
@@ -77,6 +79,7 @@ def test_a_source_that_vanished(task: Task, launch: Launcher, out: Path) -> None
     task.check(out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "workers", "said"),
     [

@@ -54,6 +54,7 @@ def test_ctrl_c_once_finishes_what_runs(long: Task, launch: Launcher, out: Path)
     long.check(out)
 
 
+@pytest.mark.slow
 def test_ctrl_c_twice_stops_now(long: Task, launch: Launcher, out: Path) -> None:
     run = launch(*long.train(out), "--workers", 2)
     for horse in eventually(lambda: horses if len(horses := run.work_horses) == 2 else []):
@@ -89,6 +90,7 @@ def test_ctrl_c_while_the_report_is_written(launch: Launcher, out: Path, tmp_pat
     assert not (out / "report.md").exists()
 
 
+@pytest.mark.slow
 def test_cancel(slow: Task, launch: Launcher, out: Path, server: Server) -> None:
     workers = launch.workers(server.url)
     run = launch(*slow.train(out), "--redis", server.url)
@@ -108,6 +110,7 @@ def test_cancel(slow: Task, launch: Launcher, out: Path, server: Server) -> None
     slow.check(out)
 
 
+@pytest.mark.slow
 def test_cancel_after_a_producer_died(
     slow: Task, launch: Launcher, out: Path, server: Server
 ) -> None:
@@ -137,6 +140,7 @@ def test_a_second_producer_is_refused(slow: Task, launch: Launcher, out: Path) -
     slow.check(out)
 
 
+@pytest.mark.slow
 def test_a_run_killed_before_its_plan_was_written(slow: Task, launch: Launcher, out: Path) -> None:
     (out / COUNTS).mkdir(parents=True)
     (out / "plan.json.tmp").write_bytes(b"{")
@@ -167,6 +171,7 @@ def test_cancel_while_a_run_starts(slow: Task, launch: Launcher, out: Path) -> N
     assert not out.exists()
 
 
+@pytest.mark.slow
 def test_cancel_of_another_run_stops_nobody(slow: Task, launch: Launcher, out: Path) -> None:
     """What was meant for a process before is left aside."""
     run = launch(*slow.train(out), "--workers", 2)
@@ -216,6 +221,7 @@ def test_cancel_while_merging_in_process(launch: Launcher, out: Path, tmp_path: 
     assert "Traceback" not in run.said
 
 
+@pytest.mark.slow
 def test_cancel_of_a_merge(many: Task, launch: Launcher, out: Path, tmp_path: Path) -> None:
     launch(*many.train(out), "--workers", 2).succeeds()
     other = tmp_path / "other"
@@ -244,6 +250,7 @@ def test_cancel_while_files_are_listed(launch: Launcher, out: Path, tmp_path: Pa
     assert not out.exists()
 
 
+@pytest.mark.slow
 def test_a_second_run_of_the_same_name_harms_nobody(
     slow: Task, launch: Launcher, out: Path, tmp_path: Path
 ) -> None:

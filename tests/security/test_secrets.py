@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -38,8 +39,8 @@ def _command_lines(pid: int) -> str:
     """What `ps` shows of a process and those below it, and of all others of this test."""
     lines = []
     for each in {pid} | descendants(pid):
-        path = Path(f"/proc/{each}/cmdline")
-        lines.append(path.read_bytes().decode() if path.exists() else "")
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+            lines.append(Path(f"/proc/{each}/cmdline").read_bytes().decode())
     return "\n".join(lines)
 
 
@@ -69,7 +70,9 @@ def test_a_password_is_seen_nowhere(
     (texts / "good.txt").write_bytes(corpus.read_bytes())
     (texts / "bad.txt").write_bytes(b"not UTF-8: \xff")
     out, seen = tmp_path / "run", []
-    with training(guarded, out, texts, "--key-file", key_file, "--workers", "1") as run:
+    # A hundred chunks: so the worker that comes later gets some, too.
+    options = ("--key-file", key_file, "--workers", "1")
+    with training(guarded, out, texts, *options, chunk_size="3kB") as run:
         seen.append(_command_lines(run.process.pid))
         with (
             connect(guarded) as connection,

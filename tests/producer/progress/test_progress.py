@@ -195,6 +195,7 @@ def test_status_and_log_say_the_same(slow: tuple[object, ...], tmp_path: Path) -
     assert any(record["eta"] == pytest.approx(now["eta"], rel=0.2) for now in near)
 
 
+@pytest.mark.slow
 def test_a_log_is_for_people_and_has_few_lines(slow: tuple[object, ...], tmp_path: Path) -> None:
     begun = time.monotonic()
     result = bpefleet(*map(str, (*slow, tmp_path / "run")), "--workers", 2)

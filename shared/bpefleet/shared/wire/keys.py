@@ -15,7 +15,7 @@ RQ keeps its own keys under `rq:`; ours all start with `bpefleet:`.
     status`. Expires `STATUS_TTL` after the last time.
 
 `bpefleet:detail:<run>`
-    String, JSON. Beside the status, for the page: map of chunks, course, workers, timings.
+    String, JSON. Beside the status, for the page: map of chunks, time series, workers, timings.
 
 `bpefleet:report:<run>`
     String, HTML of at most `LARGEST_REPORT` bytes. Written by the producer when a report is asked
