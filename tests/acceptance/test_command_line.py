@@ -19,7 +19,7 @@ from tests.eventually import eventually
 if TYPE_CHECKING:
     from redis import Redis
 
-_COMMANDS = ("train", "resume", "retry", "status", "failed", "cancel", "merge", "profile", "report",
+_COMMANDS = ("train", "resume", "retry", "status", "failed", "cancel", "merge", "profile", "report", "counts",
              "worker", "dashboard", "rq-dashboard", "keygen", "acl")  # fmt: skip
 _SHADOWED = ("click", "redis", "rq", "orjson", "regex", "starlette", "uvicorn", "tqdm", "logging")
 

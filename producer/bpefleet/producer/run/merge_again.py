@@ -11,24 +11,22 @@ from bpefleet.producer.fleet.local_trainer import TrainerProcess
 from bpefleet.producer.observing.merging_view import MergingView
 from bpefleet.producer.observing.status_file import StatusFile
 from bpefleet.producer.progress.progress import Progress
+from bpefleet.producer.run.all_counts import all_counts
 from bpefleet.producer.run.outcome import report
 from bpefleet.producer.run.pipeline import RunResult
 from bpefleet.producer.store.claim import new_run
 from bpefleet.producer.store.directory import RunDirectory
-from bpefleet.producer.store.ledger import Ledger
 from bpefleet.producer.store.manifest import Facts
 from bpefleet.producer.store.stage import Stage
 from bpefleet.producer.store.stop import Stop
 from bpefleet.producer.training.artifacts import warn_of_unwritten
 from bpefleet.producer.training.milestones import Milestones
 from bpefleet.producer.training.versions import versions
-from bpefleet.shared.errors import ChunksFailedError, InterruptedRunError
+from bpefleet.shared.errors import InterruptedRunError
 from bpefleet.shared.pretokens.patterns import resolve
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from bpefleet.producer.store.manifest import Missing
 
 
 def merge_again(
@@ -57,7 +55,7 @@ def merge_again(
             warn_of_unwritten(resolve(chosen.pattern))
             before = source.manifest
             missing = before.missing if before else ()
-            ledger = _all_counts(source, missing)
+            ledger = all_counts(source)
             directory = place.create(replace(source.plan, run=secrets.token_hex(6), options=chosen))
             with TrainerProcess(out) as trainer:
                 ledger.copy_to(directory.counts)
@@ -78,16 +76,3 @@ def merge_again(
     except (KeyboardInterrupt, InterruptedRunError):
         raise InterruptedRunError("stopped", hint="start again") from None
     return RunResult(out, manifest, start.seconds)
-
-
-def _all_counts(source: RunDirectory, missing: tuple[Missing, ...]) -> Ledger:
-    """A run's counts, without the chunks that are known to be missing from them."""
-    count = len(source.plan.chunks)
-    # Another process may be working on that run: nothing there is changed.
-    ledger = Ledger(source.counts, source.plan.digest, chunks=count, tidy=False)
-    if left := set(range(count)) - ledger.chunks - {one.chunk for one in missing}:
-        raise ChunksFailedError(
-            f"{len(left)} of {count} chunks of {source.path} are not counted",
-            hint=f"finish it first: bpefleet resume {source.path}",
-        )
-    return ledger
