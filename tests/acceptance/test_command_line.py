@@ -19,8 +19,8 @@ from tests.eventually import eventually
 if TYPE_CHECKING:
     from redis import Redis
 
-_COMMANDS = ("train", "resume", "retry", "status", "failed", "cancel", "merge", "profile", "report", "counts",
-             "worker", "dashboard", "rq-dashboard", "keygen", "acl")  # fmt: skip
+_COMMANDS = ("train", "resume", "retry", "status", "failed", "cancel", "merge", "profile", "report",
+             "counts", "worker", "dashboard", "rq-dashboard", "keygen", "acl")  # fmt: skip
 _SHADOWED = ("click", "redis", "rq", "orjson", "regex", "starlette", "uvicorn", "tqdm", "logging")
 
 
