@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from bpefleet.kernel.opening import opened
 from bpefleet.producer.planning.formats import BINARY, format_of, remedy, said_of
 from bpefleet.producer.planning.walk import Walk
+from bpefleet.shared.corpus.formats import TABLES, TEXT
 from bpefleet.shared.errors import NotTextError, SourceError
 from bpefleet.shared.wire.messages import Int, Message, Natural
 
@@ -22,18 +23,48 @@ logger = logging.getLogger(__name__)
 _NAMED: Final = 3
 
 
-class SourceFile(Message, frozen=True):
+class SourceFile(Message, frozen=True, omit_defaults=True):
     """One file of the corpus as it was when the run was planned.
 
     Attributes:
         path: Absolute path.
         size: Bytes.
         mtime_ns: Time of last change, nanoseconds since the epoch.
+        format: How it is read: one of `bpefleet.shared.corpus.formats.FORMATS`.
+        rows: Rows of a table; 0 for other formats.
+        expected: Bytes of text that it is expected to hold; None for as many as it has itself.
     """
 
     path: str
     size: Natural
     mtime_ns: Int
+    format: str = TEXT
+    rows: Natural = 0
+    expected: Natural | None = None
+
+    @property
+    def extent(self) -> int:
+        """What its segments count in, in all: rows of a table, else bytes of the file."""
+        return self.rows if self.format in TABLES else self.size
+
+    @property
+    def text(self) -> int:
+        """Bytes of text in it: of plain text exactly, else as expected."""
+        return self.size if self.expected is None else self.expected
+
+    def text_to(self, place: int) -> int:
+        """Bytes of text before a place in the file, as if it were spread evenly.
+
+        Args:
+            place: At most `extent`, and counted as that is.
+        """
+        return place if self.expected is None else self.expected * place // max(1, self.extent)
+
+    def place_of(self, text: int) -> int:
+        """The first place with at least so many bytes of text before it; at most `extent`."""
+        if self.expected is None:
+            return min(text, self.size)
+        return min(self.extent, -(-text * self.extent // max(1, self.expected)))
 
 
 def _go_on() -> None:
