@@ -8,7 +8,7 @@ from typing import Final, Self
 from msgspec import Struct
 
 from bpefleet.kernel import TIE_BREAKS
-from bpefleet.producer.planning.formats import FORMATS
+from bpefleet.producer.planning.formats.names import ASKED, AUTO
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.pretokens.patterns import resolve
 from bpefleet.shared.process.machine import cores
@@ -236,14 +236,14 @@ class Request(Struct, frozen=True):
         out: The run's directory, not there yet.
         options: What decides the tokenizer.
         resources: Where the work is done.
-        format: How the sources are read: one of `formats.FORMATS`.
+        format: How the sources are read: one of `formats.names.ASKED`.
     """
 
     sources: tuple[str, ...]
     out: Path
     options: Options
     resources: Resources = Resources()
-    format: str = "auto"
+    format: str = AUTO
 
     def checked(self) -> Self:
         """This request, if it makes sense.
@@ -253,7 +253,7 @@ class Request(Struct, frozen=True):
         """
         self.options.checked()
         self.resources.checked()
-        _check_choice("format", self.format, FORMATS)
+        _check_choice("format", self.format, ASKED)
         return self
 
 

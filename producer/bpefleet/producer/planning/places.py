@@ -50,7 +50,7 @@ def next_place(file: SourceFile, cutter: Cutter, at: int, target: int, near: int
 
 def _between_rows(file: SourceFile, at: int, target: int, near: int) -> int:
     """The end of a row group or batch, if one is near: more would be read twice. Else any row."""
-    from bpefleet.producer.planning.tables import edges  # noqa: PLC0415  needs pyarrow
+    from bpefleet.producer.planning.formats.tables import edges  # noqa: PLC0415  needs pyarrow
 
     ends = edges(file)
     after = bisect_left(ends, target)

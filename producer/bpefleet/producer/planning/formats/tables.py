@@ -9,7 +9,8 @@ from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from bpefleet.kernel.opening import opened
-from bpefleet.producer.planning.arrow_messages import record_batches
+from bpefleet.producer.planning.formats.arrow_messages import record_batches
+from bpefleet.shared.corpus.columns import holds_text, text_columns
 from bpefleet.shared.corpus.formats import PARQUET
 from bpefleet.shared.errors import SourceError, UsageError
 
@@ -84,7 +85,7 @@ def _parquet(file: Any, _descriptor: int, path: str, field: str) -> tuple[int, i
         first = next(table.iter_batches(_SAMPLE, columns=[field], use_threads=False), None)
         if first is not None and first.num_rows:
             text = max(text, _text_in(first, field) * facts.num_rows // first.num_rows)
-    return facts.num_rows, text
+    return facts.num_rows, max(1, text)
 
 
 def _arrow(file: Any, descriptor: int, path: str, field: str) -> tuple[int, int]:
@@ -100,7 +101,7 @@ def _arrow(file: Any, descriptor: int, path: str, field: str) -> tuple[int, int]
     for _ in range(0 if is_file else at):
         batches.read_next_batch()
     first = batches.get_batch(at) if is_file else batches.read_next_batch()
-    return rows, _text_in(first, field) * size // max(1, sizes[at][1])
+    return rows, max(1, _text_in(first, field) * size // max(1, sizes[at][1]))
 
 
 def _text_in(batch: RecordBatch, field: str) -> int:
@@ -122,9 +123,9 @@ def _text_in(batch: RecordBatch, field: str) -> int:
 def _demand_text(schema: Schema, field: str, path: str) -> None:
     """Make sure that a table has the column, and that it holds text."""
     types = dict(_columns(schema))
-    if field in types and _is_text(types[field]):
+    if field in types and holds_text(types[field]):
         return
-    texts = _listed(name for name, kind in types.items() if _is_text(kind))
+    texts = _listed(text_columns(schema))
     said = f"the column {field!r} is {types[field]}" if field in types else f"no column {field!r}"
     raise SourceError(
         f"{path}: {said}; its columns: {_listed(types)}",
@@ -146,25 +147,6 @@ def _columns(fields: Any, above: str = "") -> Iterator[tuple[str, DataType]]:
         if pa.types.is_struct(field.type):
             inner = [field.type.field(i) for i in range(field.type.num_fields)]
             yield from _columns(inner, f"{above}{field.name}.")
-
-
-def _is_text(kind: DataType) -> bool:
-    import pyarrow as pa  # noqa: PLC0415  optional
-
-    types = pa.types
-    if types.is_dictionary(kind):
-        return _is_text(kind.value_type)
-    return any(
-        asks(kind)
-        for asks in (
-            types.is_string,
-            types.is_large_string,
-            types.is_string_view,
-            types.is_binary,
-            types.is_large_binary,
-            types.is_binary_view,
-        )
-    )
 
 
 def _arrow_library(name: str) -> Any:
