@@ -95,6 +95,17 @@ def _work_horse(pool: subprocess.Popen[bytes]) -> int:
     )[0]
 
 
+def test_a_format_that_is_none_is_not_read(redis_url: str, connection: Redis, text: Path) -> None:
+    spec = make_spec((text, 0, 10))
+    segments = (replace(spec.segments[0], format="text+lz4"),)
+    with LocalWorkers(redis_url, 1):
+        put(connection, replace(spec, segments=segments), chunk=0)
+        failed = next_event(connection)
+    assert isinstance(failed, Failed)
+    assert (failed.kind, failed.may_heal) == ("UsageError", False)
+    assert "does not read the format 'text+lz4'" in failed.error
+
+
 @pytest.mark.parametrize("pattern", ["gpt2", "deepseek-v3", r"\w+|\W+"])
 def test_a_counted_chunk(redis_url: str, connection: Redis, text: Path, pattern: str) -> None:
     spec = make_spec((text, 3, 200), (text, 200, 300), pattern=pattern)
