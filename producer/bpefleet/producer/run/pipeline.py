@@ -26,6 +26,7 @@ from bpefleet.producer.planning.sources import find_files
 from bpefleet.producer.planning.split import split
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.progress.step import Step
+from bpefleet.producer.run.absent_text import demand_text
 from bpefleet.producer.run.halt import Halt
 from bpefleet.producer.run.missing import all_counted
 from bpefleet.producer.run.outcome import kept, report
@@ -105,9 +106,14 @@ def run(request: Request) -> RunResult:
         with new_run(request.out) as place, _stopping(request.out) as stop:
             warn_of_unwritten(resolve(options.pattern))
             progress.show(_PLAN)
-            insist = request.format == "text"
-            files = find_files(request.sources, out=request.out, insist=insist, check=stop.check)
-            total = sum(file.size for file in files)
+            files = find_files(
+                request.sources,
+                out=request.out,
+                asked=request.format,
+                text_field=options.text_field,
+                check=stop.check,
+            )
+            total = sum(file.text for file in files)
             if resources.chunk_size is not None:
                 demand_few(total, resources.chunk_size)
             # The server and the workers start while the corpus is being split.
@@ -281,6 +287,7 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> Manifest:
             if fleet.stays:
                 this.status.mirror = mirror(fleet.url)
     missing = all_counted(this, failed)
+    demand_text(this)
     totals = this.ledger.totals
     stages["count"] = structs.replace(
         start.took(),
@@ -302,6 +309,7 @@ def _in_process(this: Session, begun: Stage) -> Manifest:
     with this.stop.on_signals():
         failed = count_here(this)
     missing = all_counted(this, failed)
+    demand_text(this)
     counted = this.ledger.totals.bytes_read - before
     stages["count"] = structs.replace(start.took(), bytes=counted)
     _log_counts(this, stages["count"])
