@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bpefleet.producer.planning.options import (
     DEFAULT_SPECIAL_TOKENS,
+    DEFAULT_TEXT_FIELD,
     Options,
     Request,
     Resources,
@@ -43,6 +44,7 @@ def train(
     chunk_size: int | None = None,
     errors: str = "strict",
     format: str = "auto",  # noqa: A002  the option's name
+    text_field: str = DEFAULT_TEXT_FIELD,
     allow_fewer_merges: bool = False,
     allow_missing: float = 0.0,
     hold: bool = False,
@@ -63,7 +65,7 @@ def train(
     The result depends on the text and the options alone: not on chunk size, workers or order.
 
     Args:
-        sources: Files, folders or globs of UTF-8 text.
+        sources: Files, folders or globs: UTF-8 text, JSON Lines, Parquet, Arrow.
         vocab_size: Tokens in all: 256 bytes, the merges, the special tokens.
         out: Directory for the run and its artifacts; must not exist, or be empty.
         pattern: Name of a split rule (`patterns.PATTERNS`), or a regex.
@@ -79,8 +81,10 @@ def train(
             name the first length that is too long: one more.
         chunk_size: Bytes of text in one counting job, about; None: what suits the pattern.
         errors: `strict` or `replace`, for bytes that are not UTF-8.
-        format: `auto` refuses what is no plain text by its name or its first bytes; `text` takes
-            files for text whatever their names.
+        format: `auto` tells each file's by its first bytes and its name; `text`, `jsonl`,
+            `parquet` or `arrow` reads all files as that. Compressions are always told.
+        text_field: Where a record of JSON Lines, or a row of a table, has its text; `meta.text` is
+            the field `text` in `meta`.
         allow_fewer_merges: Accept a corpus that holds too few merges for the vocabulary.
         allow_missing: Share of the corpus's bytes, 0 to 1, that chunks which keep failing may leave
             uncounted.
@@ -119,6 +123,7 @@ def train(
         pad_token=pad_token,
         bos_token=bos_token,
         unk_token=unk_token,
+        text_field=text_field,
     )
     resources = Resources(
         redis=redis,

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Bytes that are not UTF-8: stop at them, or count U+FFFD in their place.",
 )
-@options_.format_option
+@options_.format_options
 @options_.allow_fewer_option
 @options_.export_option
 @options_.resource_options
@@ -71,12 +71,14 @@ def train(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Train a tokenizer on SOURCE...: files, folders or quoted globs of UTF-8 text.
+    """Train a tokenizer on SOURCE...: files, folders or quoted globs.
 
-    The result is the same for any chunk size and any number of workers.
+    They hold UTF-8 text, JSON Lines, Parquet or Arrow; the first two may be compressed. The result
+    is the same for any chunk size and any number of workers.
 
     \b
     bpefleet train corpus.txt --vocab-size 32000 -o tokenizer
+    bpefleet train 'shards/*.jsonl.zst' --vocab-size 32000 -o tokenizer
     bpefleet train 'corpus/**/*.txt' --vocab-size 100000 --pattern o200k -o tokenizer
     """  # noqa: D301  click's mark for a paragraph to leave as it is
     from bpefleet.producer.api import train as train_  # noqa: PLC0415  --help stays quick

@@ -105,9 +105,14 @@ def run(request: Request) -> RunResult:
         with new_run(request.out) as place, _stopping(request.out) as stop:
             warn_of_unwritten(resolve(options.pattern))
             progress.show(_PLAN)
-            insist = request.format == "text"
-            files = find_files(request.sources, out=request.out, insist=insist, check=stop.check)
-            total = sum(file.size for file in files)
+            files = find_files(
+                request.sources,
+                out=request.out,
+                asked=request.format,
+                text_field=options.text_field,
+                check=stop.check,
+            )
+            total = sum(file.text for file in files)
             if resources.chunk_size is not None:
                 demand_few(total, resources.chunk_size)
             # The server and the workers start while the corpus is being split.
