@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import logging
 import os
 from dataclasses import dataclass
 from itertools import accumulate
@@ -10,6 +11,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.kernel.opening import opened
+from bpefleet.shared.corpus.formats import TEXT
 from bpefleet.shared.errors import SourceChangedError, SourceError
 from bpefleet.shared.tokenizer.specials import split_special
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from bpefleet.producer.planning.sources import SourceFile
+
+logger = logging.getLogger(__name__)
 
 MOST_SOURCES: Final = 24
 _PIECE: Final = 64 * 1024
@@ -55,9 +59,10 @@ def sample(files: Sequence[SourceFile], special_tokens: Iterable[str], budget: i
         budget: Bytes in all, about; a small source gives up to 64 KiB whatever its share.
 
     Raises:
-        SourceError: A file cannot be read.
+        SourceError: A file cannot be read, or none is plain text.
         SourceChangedError: A file is not what it was when the run was planned.
     """
+    files = _plain(files)
     special = split_special(special_tokens)
     whole = sum(file.size for file in files)
     found = []
@@ -68,6 +73,17 @@ def sample(files: Sequence[SourceFile], special_tokens: Iterable[str], budget: i
         cut = [part for text in texts for part in (special.split(text) if special else [text])]
         found.append(Source(name, size, tuple(part for part in cut if part)))
     return found
+
+
+def _plain(files: Sequence[SourceFile]) -> list[SourceFile]:
+    """Those that are plain text: of others no stretch is text."""
+    plain = [file for file in files if file.format == TEXT]
+    if not plain:
+        raise SourceError("the corpus has no plain text, on which reports measure", hint=_REMEDY)
+    if others := len(files) - len(plain):
+        text = "the report measures on plain text, and leaves out %s of %s files"
+        logger.warning(text, f"{others:,}", f"{len(files):,}")
+    return plain
 
 
 def group(files: Sequence[SourceFile]) -> dict[str, list[SourceFile]]:
