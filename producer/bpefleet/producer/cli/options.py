@@ -177,6 +177,9 @@ resource_options = _all_of(
 )
 """Who counts, where, and what happens to chunks that fail: `options.Resources`."""
 directory_argument = click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
+directories_argument = click.argument(
+    "directories", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="DIR..."
+)
 tie_break_option = click.option(
     "--tie-break",
     type=click.Choice(["lexmax", "rawid", "hf", "lexmin"]),

@@ -104,7 +104,7 @@ def resume(directory: Path, *, as_json: bool, **resources: Any) -> None:
 
 
 @click.command(epilog=EXIT_CODES)
-@options_.directory_argument
+@options_.directories_argument
 @options_.vocab_size_option
 @options_.out_option
 @options_.role_options
@@ -116,16 +116,19 @@ def resume(directory: Path, *, as_json: bool, **resources: Any) -> None:
 @options_.quiet_option
 @options_.log_options
 @options_.json_option
-def merge(directory: Path, *, out: Path, as_json: bool, quiet: bool, **options: Any) -> None:
+def merge(
+    directories: tuple[Path, ...], *, out: Path, as_json: bool, quiet: bool, **options: Any
+) -> None:
     """Train another tokenizer on the counts kept in DIR, without counting again.
 
-    Pattern and special tokens stay: the counts depend on them. What the special tokens are for
-    stays, too, where no option says otherwise.
+    The counts of several runs are added up. They must have the same pattern and special tokens,
+    which stay: the counts depend on them. What the special tokens are for stays, too, as the first
+    run has it, where no option says otherwise.
     """
     from bpefleet.producer.run.merge_again import merge_again  # noqa: PLC0415  --help stays quick
 
     options["max_token_length"] = options["max_token_length"] or 0  # as long as it may be
-    summarize(merge_again(directory, out, options, quiet=quiet), as_json=as_json)
+    summarize(merge_again(directories, out, options, quiet=quiet), as_json=as_json)
 
 
 COMMANDS: Final = (train, resume, merge)
