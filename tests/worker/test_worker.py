@@ -13,6 +13,7 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from bpefleet.kernel.segments import count_segments
 from bpefleet.producer.fleet.local_workers import LocalWorkers
@@ -89,6 +90,17 @@ def _work_horse(pool: subprocess.Popen[bytes]) -> int:
     return eventually(
         lambda: [horse for worker in children(pool.pid) for horse in children(worker)]
     )[0]
+
+
+def test_a_format_that_is_none_is_not_read(redis_url: str, connection: Redis, text: Path) -> None:
+    spec = make_spec((text, 0, 10))
+    segments = (replace(spec.segments[0], format="text+lz4"),)
+    with LocalWorkers(redis_url, 1):
+        put(connection, replace(spec, segments=segments), chunk=0)
+        failed = next_event(connection)
+    assert isinstance(failed, Failed)
+    assert (failed.kind, failed.may_heal) == ("UsageError", False)
+    assert "does not read the format 'text+lz4'" in failed.error
 
 
 @pytest.mark.parametrize("pattern", ["gpt2", "deepseek-v3", r"\w+|\W+"])

@@ -12,7 +12,7 @@ from bpefleet.kernel import FORMAT_VERSION
 from bpefleet.kernel.segments import engine
 from bpefleet.producer.planning.options import Options
 from bpefleet.producer.planning.sources import SourceFile
-from bpefleet.shared.corpus.formats import FORMATS, TABLES, TEXT, compression_of
+from bpefleet.shared.corpus.formats import FORMATS, TABLES, compression_of
 from bpefleet.shared.errors import SourceChangedError, SourceError
 from bpefleet.shared.pretokens.patterns import counting_digest, resolve
 from bpefleet.shared.wire.messages import (
@@ -133,10 +133,6 @@ class Plan(Message, frozen=True):
         """Bytes of text in a chunk: of plain text exactly, else as expected."""
         files = self.files
         return sum(files[i].text_to(b) - files[i].text_to(a) for i, a, b in self.chunks[chunk])
-
-    def is_exact(self, chunk: int) -> bool:
-        """Whether a chunk has as many bytes of text as `chunk_bytes` says: plain text has."""
-        return all(self.files[i].format == TEXT for i, _, _ in self.chunks[chunk])
 
     def describe(self, chunk: int) -> str:
         """A chunk in words: `corpus.txt [64.0-96.0 MiB]`, `a.parquet [rows 0-1,000]`."""

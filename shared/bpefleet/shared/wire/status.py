@@ -108,7 +108,7 @@ class Snapshot(Message, frozen=True):
         queued: Chunks in Redis that no worker has taken.
         waiting: Chunks that wait for room in the queue, or for their retry.
         failed: Chunks that were given up.
-        bytes: Bytes of the corpus.
+        bytes: Bytes of text in the corpus; of what is not counted yet, as expected.
         bytes_counted: Of them in the ledger.
         pretokens: Pre-tokens in the ledger.
         unique: Different pre-tokens so far; while counting, to within some percent.

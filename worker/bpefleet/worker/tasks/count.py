@@ -10,7 +10,7 @@ from bpefleet.kernel.segments import count_segments
 from bpefleet.shared.corpus.reading import count_spec
 from bpefleet.shared.queue.attempt_log import log_segments
 from bpefleet.worker.corpus import demand_within_roots, roots
-from bpefleet.worker.count import demand_same_counting
+from bpefleet.worker.count import demand_known_formats, demand_same_counting
 from bpefleet.worker.publish import publish
 from bpefleet.worker.stages import Stages
 
@@ -29,13 +29,15 @@ def count_chunk(run: str, chunk: int, spec: CountSpec) -> Counted:
 
     Raises:
         ForbiddenPathError: A source is outside this worker's corpus roots.
-        UsageError: This worker would count differently from what the producer expects.
+        UsageError: This worker would count differently from what the producer expects, or does
+            not know a format.
         SourceError: A source cannot be read, changed, or holds invalid text.
     """
     job = cast("FleetJob", get_current_job())
     stages = Stages(job, run, chunk)
     log_segments(stages.log, spec.segments)
     demand_within_roots(spec.segments)
+    demand_known_formats(spec)
     demand_same_counting(spec)
     with stages.stage("count"):
         counts, tally = count_spec(spec, count_segments, roots())
