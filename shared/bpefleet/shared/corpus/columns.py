@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from bpefleet.shared.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_OFFSET_BYTES: Final = {"binary": 4, "large_binary": 8}
+_OFFSET_BYTES: Final[dict[str, Literal[4, 8]]] = {"binary": 4, "large_binary": 8}
 _PLAIN: Final = ("string", "large_string", *_OFFSET_BYTES)
 
 
@@ -30,7 +30,7 @@ class Texts:
 
     data: Any
     offsets: Any
-    offset_bytes: int
+    offset_bytes: Literal[4, 8]
     records: int
     absent: int
     first: int
