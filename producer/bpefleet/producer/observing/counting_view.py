@@ -95,6 +95,8 @@ class CountingView:
                 holding=states.held,
                 redis_memory=sweep.redis_memory if sweep else 0,
                 unfolded=sweep.unfolded if sweep else 0,
+                records=ledger.totals.records,
+                absent=ledger.totals.absent,
             )
         )
         self._progress.show(step_of(snapshot))

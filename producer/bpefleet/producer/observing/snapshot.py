@@ -84,6 +84,8 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         redis_memory=0,
         unfolded=0,
         merging=None,
+        records=totals.records,
+        absent=totals.absent,
     )
 
 

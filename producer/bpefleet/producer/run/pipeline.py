@@ -26,6 +26,7 @@ from bpefleet.producer.planning.sources import find_files
 from bpefleet.producer.planning.split import split
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.progress.step import Step
+from bpefleet.producer.run.absent_text import demand_text
 from bpefleet.producer.run.halt import Halt
 from bpefleet.producer.run.missing import all_counted
 from bpefleet.producer.run.outcome import kept, report
@@ -286,6 +287,7 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> Manifest:
             if fleet.stays:
                 this.status.mirror = mirror(fleet.url)
     missing = all_counted(this, failed)
+    demand_text(this)
     totals = this.ledger.totals
     stages["count"] = structs.replace(
         start.took(),
@@ -307,6 +309,7 @@ def _in_process(this: Session, begun: Stage) -> Manifest:
     with this.stop.on_signals():
         failed = count_here(this)
     missing = all_counted(this, failed)
+    demand_text(this)
     counted = this.ledger.totals.bytes_read - before
     stages["count"] = structs.replace(start.took(), bytes=counted)
     _log_counts(this, stages["count"])

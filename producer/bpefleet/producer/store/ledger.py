@@ -237,7 +237,8 @@ def _demand_plausible(counted: Counted) -> None:
     """
     read = counted.bytes_read
     bounded = 0 <= counted.seconds < _MOST and 0 <= counted.peak_rss < _MOST and 0 <= read < _MOST
-    if not (bounded and all(0 <= n <= read for n in (counted.replaced, counted.unmatched))):
+    parts = all(0 <= n <= read for n in (counted.replaced, counted.unmatched))
+    if not (bounded and parts and 0 <= counted.absent <= counted.records < _MOST):
         raise PayloadError(_UNTRUE)
 
 

@@ -121,6 +121,8 @@ class Counted(Message, frozen=True):
         scan_seconds: Splitting and counting it.
         encode_seconds: Making the payload.
         publish_seconds: Leaving it in Redis.
+        records: Records, as of JSON Lines and tables.
+        absent: Those of them that have no text.
     """
 
     key: str
@@ -141,6 +143,8 @@ class Counted(Message, frozen=True):
     scan_seconds: float = 0.0
     encode_seconds: float = 0.0
     publish_seconds: float = 0.0
+    records: Int = 0
+    absent: Int = 0
 
     @property
     def text_bytes(self) -> int:
