@@ -25,7 +25,6 @@ from bpefleet.producer.planning.options import Options
 from bpefleet.producer.spooling.arrived import Arrived, amount
 from bpefleet.producer.spooling.parts import Parts, part
 from bpefleet.shared.errors import OutputError
-from bpefleet.shared.process.amounts import size
 from bpefleet.shared.wire.messages import Int, Message, MessageError, Natural
 
 if TYPE_CHECKING:
@@ -202,10 +201,13 @@ def remove(run: Path) -> None:
 
 
 def done(run: Path) -> None:
-    """Remove the spool of a finished run, if it has one: neither merging again needs its text."""
-    if (spool := ended(run)) is not None:
+    """Remove the spool of a finished run, if it has one.
+
+    Merging again needs its counts alone, and so does going on where all is counted.
+    """
+    if has_ended(run):
         remove(run)
-        logger.info("the spool is removed: %s", size(spool.stored))
+        logger.info("the spool is removed")
 
 
 def _ending(kind: str) -> str:
