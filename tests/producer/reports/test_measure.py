@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ from bpefleet.producer.reports.comparison import encoder_of
 from bpefleet.producer.reports.measure import curve, measure
 from bpefleet.producer.reports.sample import MOST_SOURCES, group, sample
 from bpefleet.producer.reports.sections.tokens import _shown
-from bpefleet.shared.errors import SourceError
 from bpefleet.shared.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -60,17 +58,6 @@ def test_a_sample_is_bounded_even_and_cut_at_spaces(tmp_path: Path) -> None:
     assert all(re.fullmatch(r"w\d{6}", word) for word in seen)
     assert len(seen) == len(set(seen))
     assert max(seen) > "w150000"  # not from the beginning alone
-
-
-def test_a_sample_is_of_plain_text_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (tmp_path / "a.txt").write_text("some words of text " * 100)
-    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"some more words of text " * 100))
-    (source,) = sample(find_files([tmp_path]), (), 200_000)
-    assert set("".join(source.texts).split()) == {"some", "words", "of", "text"}
-    assert "leaves out 1 of 2 files" in caplog.text
-    with pytest.raises(SourceError, match="the corpus has no plain text") as raised:
-        sample(find_files([tmp_path / "b.txt.gz"]), (), 200_000)
-    assert "--held-out FILE" in raised.value.hint
 
 
 def test_text_without_spaces_is_cut_between_characters(tmp_path: Path) -> None:

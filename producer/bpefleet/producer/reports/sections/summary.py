@@ -59,10 +59,10 @@ def _records(totals: Sums) -> tuple[tuple[str, str], ...]:
 def corpus(files: Sequence[SourceFile]) -> Iterator[Part]:
     """What the tokenizer was trained on, by source."""
     yield Heading("Trained on")
-    whole = sum(file.size for file in files)
+    whole = sum(file.text for file in files)
     rows = []
     for name, members in group(files).items():
-        size = sum(file.size for file in members)
+        size = sum(file.text for file in members)
         rows.append((name, f"{len(members):,}", in_mb(size), f"{100 * size / whole:.1f} %"))
     yield Table(
         f"{len(files):,} {'files' if len(files) > 1 else 'file'}, {in_mb(whole)}",
