@@ -76,8 +76,12 @@ impl std::error::Error for LineError {}
 /// # Ok::<(), bpefleet_core::json::LineError>(())
 /// ```
 pub fn texts(lines: &[u8], field: &[&str]) -> Result<Texts, LineError> {
-    let mut texts = Texts::default();
-    texts.offsets.push(0);
+    let mut texts = Texts {
+        // Enough, as no escape is shorter than what it stands for; what is not used costs nothing.
+        data: Vec::with_capacity(lines.len()),
+        offsets: vec![0],
+        ..Texts::default()
+    };
     let mut reader = Reader::new(field);
     for (number, (offset, line)) in Lines::new(lines).enumerate() {
         let error = |reason| LineError {
