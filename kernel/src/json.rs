@@ -8,6 +8,9 @@ use pyo3::types::PyBytes;
 use crate::bytes::Bytes;
 use crate::errors::{from_line, guarded};
 
+/// Keys of a field at most: each that a record has takes stack.
+const MOST_KEYS: usize = 100;
+
 /// The texts of some records, as `Counts.count_documents` takes them.
 #[pyclass(module = "bpefleet.kernel", name = "JsonTexts", frozen)]
 pub(crate) struct JsonTexts {
@@ -67,20 +70,21 @@ impl JsonTexts {
 ///
 /// Args:
 ///     data: Whole lines; the last may lack its newline. Blank ones are skipped.
-///     field: The keys that lead to the text, from the outermost in.
+///     field: The keys that lead to the text, from the outermost in; 100 at most.
 ///
 /// Raises:
 ///     JsonLineError: A line is no JSON object, or has something else there than a string or null,
 ///         or something else than an object or null on the way.
-///     ValueError: `field` is empty.
+///     ValueError: `field` is empty, or too long.
 #[pyfunction]
 pub(crate) fn json_texts(
     py: Python<'_>,
     data: Bytes<'_>,
     field: Vec<String>,
 ) -> PyResult<JsonTexts> {
-    if field.is_empty() {
-        return Err(PyValueError::new_err("a field has one key or more"));
+    if !(1..=MOST_KEYS).contains(&field.len()) {
+        let text = format!("a field has 1 to {MOST_KEYS} keys, not {}", field.len());
+        return Err(PyValueError::new_err(text));
     }
     let field: Vec<_> = field.iter().map(String::as_str).collect();
     let data = data.as_ref();

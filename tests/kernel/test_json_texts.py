@@ -83,7 +83,14 @@ def test_a_way_through_something_else() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "error"), [([], ValueError), ("text", TypeError), ([1], TypeError), (None, TypeError)]
+    ("field", "error"),
+    [
+        ([], ValueError),
+        (["a"] * 101, ValueError),
+        ("text", TypeError),
+        ([1], TypeError),
+        (None, TypeError),
+    ],
 )
 def test_fields_that_cannot_be(field: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
@@ -108,5 +115,8 @@ def test_a_lone_surrogate_is_no_utf8() -> None:
 
 
 def test_records_of_any_depth() -> None:
+    field = ["a"] * 100
+    line = b'{"a":' * 100 + b'"x"' + b"}" * 100
+    assert divided(json_texts(line, field)) == [b"x"]
     deep = b"[" * 100_000 + b"]" * 100_000
     assert divided(json_texts(b'{"a": %s, "text": "x"}' % deep, ["text"])) == [b"x"]

@@ -10,7 +10,7 @@ use bpefleet_core::offsets::{offsets, OffsetsError};
 use bpefleet_core::scan::Pattern;
 use bpefleet_core::specials::Specials;
 use bpefleet_core::table::CountTable;
-use common::{map, naive, Random};
+use common::{counted_documents, map, naive, Random};
 
 const PARTS: [&str; 12] = [
     " the",
@@ -33,13 +33,7 @@ fn counted(
     pattern: Pattern,
     errors: Errors,
 ) -> Result<(CountTable, u64), CountError> {
-    let specials = Specials::new(&["<|s|>"]).expect("searchable");
-    let mut table = CountTable::new();
-    let mut go_on = |_| ControlFlow::Continue(());
-    let replaced = count_documents(
-        data, offsets, pattern, &specials, errors, &mut table, &mut go_on,
-    )?;
-    Ok((table, replaced))
+    counted_documents(data, offsets, pattern, &["<|s|>"], errors)
 }
 
 #[test]

@@ -380,12 +380,12 @@ def json_texts(data: Buffer, field: Sequence[str]) -> JsonTexts:
 
     Args:
         data: Whole lines; the last may lack its newline. Blank ones are skipped.
-        field: The keys that lead to the text, from the outermost in.
+        field: The keys that lead to the text, from the outermost in; 100 at most.
 
     Raises:
         JsonLineError: A line is no JSON object, or has something else there than a string or null,
             or something else than an object or null on the way.
-        ValueError: `field` is empty.
+        ValueError: `field` is empty, or too long.
     """
 
 @final
