@@ -152,6 +152,21 @@ def test_a_counted_chunk_of_records(redis_url: str, connection: Redis, tmp_path:
     assert (told.records, told.absent) == (8, 4)
 
 
+@pytest.mark.parametrize(
+    ("format_", "imported"), [("text", False), ("jsonl+gzip", False), ("parquet", True)]
+)
+def test_for_tables_alone_a_worker_imports_pyarrow_before_it_forks(
+    format_: str, *, imported: bool
+) -> None:
+    spec = replace(make_spec(), segments=(Segment("/a", 0, 1, format_),)).to_json()
+    code = (
+        "import sys, bpefleet.worker.worker; from bpefleet.worker.tasks.count import prepare;"
+        f"prepare({spec!r}); prepare('odd'); print('pyarrow' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == str(imported)
+
+
 @pytest.mark.parametrize("name", ["jsonl+gzip", "parquet"])
 def test_a_damaged_file_fails_its_chunk_for_good(
     redis_url: str, connection: Redis, tmp_path: Path, name: str

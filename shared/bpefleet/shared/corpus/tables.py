@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from bpefleet.shared.corpus.columns import has_column, none_of, rows_at_once, text_columns, texts
@@ -59,6 +59,12 @@ def table_fields(file: int, segment: Segment) -> list[str]:
         if segment.format == PARQUET:
             return text_columns(_opened_parquet(source).schema_arrow)
         return text_columns(_opened_arrow(source, segment.path).schema)
+
+
+def load() -> None:
+    """Import pyarrow, if it is there: it takes a quarter of a second, as counting a chunk may."""
+    with suppress(ImportError):
+        from pyarrow import compute, ipc, parquet  # noqa: F401, PLC0415  an extra
 
 
 @contextmanager
