@@ -148,7 +148,9 @@ def test_a_row_group_s_end_that_is_near_is_where_a_table_is_cut(tmp_path: Path, 
     assert said == []
 
 
-def test_compressed_files_stay_whole_and_the_long_ones_are_told_once(tmp_path: Path) -> None:
+def test_compressed_files_stay_whole_and_the_long_ones_are_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     files = [
         expected(tmp_path / f"{i}.txt.gz", "text+gzip", gzip.compress(b"some words " * 10_000))
         for i in range(3)
@@ -157,6 +159,9 @@ def test_compressed_files_stay_whole_and_the_long_ones_are_told_once(tmp_path: P
     assert [[(s.start, s.end) for s in chunk] for chunk in chunks] == [
         [(0, file.size)] for file in files
     ]
+    assert said == []  # none is so long that it matters
+    monkeypatch.setattr("bpefleet.producer.planning.split.SMALL_FILE", 1000)
+    _, said = chunks_of(files, "gpt2", 20_000)
     assert len(said) == 1
     assert "3 compressed files are longer than a chunk of 20,000 bytes of text" in said[0]
     assert "some 110,000 bytes" in said[0]

@@ -26,6 +26,8 @@ logger = logging.getLogger(__name__)
 
 _NEAR: Final = 16
 """A chunk may be longer or shorter by one part in so many, if it then ends where a file does."""
+SMALL_FILE: Final = 128 * 1024 * 1024
+"""Bytes of text of a compressed file that nobody need divide: one core counts them in a second."""
 MAX_SEGMENTS: Final = 4096
 """Segments of a chunk at the most. A job names all of its chunk's, so this bounds its size."""
 
@@ -69,7 +71,8 @@ def split(
                 end = next_place(file, cutter, at, target, near)
             packed.append(Segment(file.path, at, end, file.format))
             text = before + file.text_to(end) - done
-            if 4 * text > 5 * chunk_size:
+            least = max(chunk_size, SMALL_FILE) if compression_of(file.format) else chunk_size
+            if 4 * text > 5 * least:
                 uncut.append((text, packed[-1]))
             done += text
             at = end
