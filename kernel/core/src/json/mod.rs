@@ -1,6 +1,7 @@
 //! The texts of JSON Lines: of each record one field, end to end in one buffer.
 //!
-//! * `cursor` — JSON's grammar: reads one string, skips whatever is not asked for.
+//! * `cursor` — JSON's grammar: skips whatever is not asked for.
+//! * `string` — its strings, and what escapes stand for.
 //! * `record` — the way to the field in one record.
 //!
 //! The grammar is that of Python's `json` module, so that what the one reads the other does:
@@ -11,6 +12,7 @@
 
 mod cursor;
 mod record;
+mod string;
 
 use std::fmt;
 
