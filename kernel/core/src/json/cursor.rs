@@ -152,8 +152,7 @@ impl<'l> Cursor<'l> {
             Some(b'f') => 12,
             Some(b'u') => {
                 let code = self.code_point()?;
-                let (bytes, length) = encode(code);
-                part(&bytes[..length]);
+                encode(code, part);
                 return Ok(());
             }
             _ => return Err(self.fault("there is an escape that JSON has not")),
@@ -181,15 +180,14 @@ impl<'l> Cursor<'l> {
 
     /// Passes `uXXXX`.
     fn unit(&mut self) -> Result<u32, Fault> {
-        let digits = self.line.get(self.at + 1..self.at + 5).unwrap_or_default();
-        let digit = |unit, &byte: &u8| Some(unit << 4 | char::from(byte).to_digit(16)?);
-        match digits.iter().try_fold(0, digit) {
-            Some(unit) if !digits.is_empty() => {
+        if let Some(&[_, a, b, c, d]) = self.line[self.at..].first_chunk() {
+            let [a, b, c, d] = [a, b, c, d].map(|digit| HEXADECIMAL[usize::from(digit)]);
+            if a | b | c | d < 16 {
                 self.at += 5;
-                Ok(unit)
+                return Ok(u32::from(a) << 12 | u32::from(b) << 8 | u32::from(c << 4 | d));
             }
-            _ => Err(self.fault("there is a \\u without four hexadecimal digits")),
         }
+        Err(self.fault("there is a \\u without four hexadecimal digits"))
     }
 
     /// Passes a value. `open` is for what is open meanwhile, so that depth takes no stack.
@@ -325,16 +323,29 @@ fn plain_length(bytes: &[u8]) -> usize {
     length + bytes[length..].iter().take_while(is_plain).count()
 }
 
-/// UTF-8, and as many bytes of it as there are; surrogates as if they were characters.
-fn encode(code: u32) -> ([u8; 4], usize) {
-    let mut bytes = [0; 4];
-    if let Some(character) = char::from_u32(code) {
-        let length = character.encode_utf8(&mut bytes).len();
-        return (bytes, length);
+/// Hands on a character's UTF-8; that of a surrogate as if it were one.
+///
+/// Each length by itself, as copying a number of bytes that is known takes no call.
+#[inline]
+#[allow(clippy::cast_possible_truncation, reason = "six bits each, or fewer")]
+fn encode(code: u32, part: &mut impl FnMut(&[u8])) {
+    let last = |shift: u32| 0x80 | (code >> shift & 0x3f) as u8;
+    match code {
+        0..0x80 => part(&[code as u8]),
+        0x80..0x800 => part(&[0xc0 | (code >> 6) as u8, last(0)]),
+        0x800..0x1_0000 => part(&[0xe0 | (code >> 12) as u8, last(6), last(0)]),
+        _ => part(&[0xf0 | (code >> 18) as u8, last(12), last(6), last(0)]),
     }
-    let [_, _, high, low] = code.to_be_bytes();
-    bytes[0] = 0xe0 | high >> 4;
-    bytes[1] = 0x80 | (high & 0x0f) << 2 | low >> 6;
-    bytes[2] = 0x80 | low & 0x3f;
-    (bytes, 3)
 }
+
+/// The value of each hexadecimal digit; more than 15 for what is none.
+const HEXADECIMAL: [u8; 256] = {
+    let mut values = [0xff; 256];
+    let mut value = 0;
+    while value < 16 {
+        values[b"0123456789abcdef"[value as usize] as usize] = value;
+        values[b"0123456789ABCDEF"[value as usize] as usize] = value;
+        value += 1;
+    }
+    values
+};

@@ -239,6 +239,13 @@ format_options = _all_of(
     ),
 )
 """How files are read."""
+spool_option = click.option(
+    "--spool",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Where standard input is kept, compressed, until the run is done. Default: the run's "
+    "directory. Workers on other machines must see it under the same path.",
+)
 allow_fewer_option = click.option(
     "--allow-fewer-merges",
     is_flag=True,

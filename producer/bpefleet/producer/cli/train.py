@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     help="Bytes that are not UTF-8: stop at them, or count U+FFFD in their place.",
 )
 @options_.format_options
+@options_.spool_option
 @options_.allow_fewer_option
 @options_.export_option
 @options_.resource_options
@@ -76,10 +77,13 @@ def train(
     They hold UTF-8 text, JSON Lines, Parquet or Arrow; the first two may be compressed. The result
     is the same for any chunk size and any number of workers.
 
+    - is standard input: it is kept on disk as it arrives, and counted when it has ended.
+
     \b
     bpefleet train corpus.txt --vocab-size 32000 -o tokenizer
     bpefleet train 'shards/*.jsonl.zst' --vocab-size 32000 -o tokenizer
     bpefleet train 'corpus/**/*.txt' --vocab-size 100000 --pattern o200k -o tokenizer
+    zcat corpus/*.gz | bpefleet train - --vocab-size 32000 -o tokenizer
     """  # noqa: D301  click's mark for a paragraph to leave as it is
     from bpefleet.producer.api import train as train_  # noqa: PLC0415  --help stays quick
 

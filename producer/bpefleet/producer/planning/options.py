@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from msgspec import Struct
 
@@ -32,6 +34,9 @@ whose counting takes 20 ms of CPU time (English, cl100k), as long as the rest of
 """
 MIN_CHUNK_SIZE: Final = 1000
 """Bytes. A number without a unit is likelier meant as megabytes than as a chunk this small."""
+_URL: Final = re.compile(r"[a-z][a-z0-9+.-]+:/")
+STANDARD_INPUT: Final = "-"
+"""The source that is standard input."""
 BYTES: Final = 256
 """Tokens of one byte, which every vocabulary begins with."""
 
@@ -237,6 +242,8 @@ class Request(Struct, frozen=True):
         options: What decides the tokenizer.
         resources: Where the work is done.
         format: How the sources are read: one of `formats.names.ASKED`.
+        documents: In place of sources: the documents themselves, as they come.
+        spool: The folder in which what arrives is spooled; None for the run's directory.
     """
 
     sources: tuple[str, ...]
@@ -244,6 +251,13 @@ class Request(Struct, frozen=True):
     options: Options
     resources: Resources = Resources()
     format: str = AUTO
+    documents: Iterable[Any] | None = None
+    spool: Path | None = None
+
+    @property
+    def arrives(self) -> bool:
+        """Whether the corpus is no file yet, but documents or standard input."""
+        return self.documents is not None or self.sources == (STANDARD_INPUT,)
 
     def checked(self) -> Self:
         """This request, if it makes sense.
@@ -254,6 +268,23 @@ class Request(Struct, frozen=True):
         self.options.checked()
         self.resources.checked()
         _check_choice("format", self.format, ASKED)
+        if not self.arrives:
+            if STANDARD_INPUT in self.sources:
+                raise UsageError(
+                    "standard input cannot be counted beside other sources, nor twice",
+                    hint="pipe the files into it as well: cat FILE - | bpefleet train - …; "
+                    "a file called - is ./-",
+                )
+            if self.spool is not None:
+                raise UsageError(
+                    "there is nothing to spool: the sources are files",
+                    hint="leave out --spool, which is for documents and standard input",
+                )
+        elif self.spool is not None and _URL.match(str(self.spool)):
+            raise UsageError(
+                f"the spool is to be at {self.spool}, which seems to be a URL",
+                hint="name a folder that all workers see",
+            )
         return self
 
 
