@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pyarrow import feather, parquet
 
 from bpefleet.producer.planning.sources import find_files
@@ -153,6 +155,26 @@ def test_a_table_that_is_cut_off_is_an_error(tmp_path: Path, kind: str, kept: fl
     os.truncate(tmp_path / "a", int((tmp_path / "a").stat().st_size * kept))
     with pytest.raises(SourceError, match="the table is damaged or cannot be read"):
         look(tmp_path / "a")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(place=st.floats(0, 1), garbage=st.binary(min_size=1, max_size=40))
+@settings(max_examples=60, deadline=None)
+def test_a_table_with_damage_is_an_error_or_goes_unnoticed(
+    tmp_path_factory: pytest.TempPathFactory, kind: str, place: float, garbage: bytes
+) -> None:
+    path = tmp_path_factory.mktemp("damaged") / "a"
+    write(path, pa.table({"text": TEXTS[:100], "meta": [{"text": "a"}] * 100}), kind)
+    data = path.read_bytes()
+    at = 8 + int(place * (len(data) - 8))
+    path.write_bytes(data[:at] + garbage + data[at + len(garbage) :])
+    for field in ("text", "meta.text"):
+        try:
+            file = look(path, field)
+        except SourceError as error:
+            assert str(path) in str(error)  # noqa: PT017  not all damage is seen
+        else:
+            assert file.rows >= 0
 
 
 def test_without_pyarrow_the_command_that_installs_it_is_said(tmp_path: Path) -> None:

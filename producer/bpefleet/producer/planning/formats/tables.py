@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bpefleet.kernel.opening import opened
 from bpefleet.producer.planning.formats.arrow_messages import record_batches
-from bpefleet.shared.corpus.columns import holds_text, text_columns
+from bpefleet.shared.corpus.columns import holds_text, text_columns, texts
 from bpefleet.shared.corpus.formats import PARQUET
 from bpefleet.shared.errors import SourceError, UsageError
 
@@ -25,6 +25,8 @@ _SAMPLE: Final = 1000
 """Rows whose text is measured."""
 _NAMED: Final = 20
 """Columns that an error names."""
+_MOST: Final = 1 << 50
+"""More rows, and bytes, than a file can hold."""
 _BUFFER: Final = 1 << 16
 """Bytes of a column that are read at once: no more of it than the sample needs."""
 
@@ -49,7 +51,10 @@ def rows_and_text(descriptor: int, path: str, format_: str, field: str) -> tuple
     look = _parquet if format_ == PARQUET else _arrow
     with _errors(path), open(descriptor, "rb", closefd=False) as file:
         file.seek(0)
-        return look(file, descriptor, path, field)
+        rows, text = look(file, descriptor, path, field)
+        if not (0 <= rows < _MOST and 0 <= text < _MOST):
+            raise ValueError(f"it says that it has {rows:,} rows, of {text:,} bytes in all")
+        return rows, text
 
 
 @lru_cache(maxsize=1)
@@ -109,15 +114,13 @@ def _text_in(batch: RecordBatch, field: str) -> int:
     import pyarrow.compute as pc  # noqa: PLC0415  optional
 
     name, *inner = field.split(".")
-    column: Any = batch.column(batch.schema.get_field_index(name))
+    column: Any = batch.column(batch.schema.get_all_field_indices(name)[0])
     if inner:
+        column.validate()  # of a damaged file, offsets may lead anywhere
         column = pc.struct_field(column, inner)
-    rows = len(column)
-    sample = column.slice(0, _SAMPLE)
-    if hasattr(sample, "dictionary_decode"):
-        sample = sample.dictionary_decode()
-    text = sum(len(value.as_buffer()) for value in sample if value.is_valid)
-    return text * rows // max(1, len(sample))
+    sample = texts(column.slice(0, _SAMPLE), 0)
+    offsets = memoryview(sample.offsets).cast("B").cast("q" if sample.offset_bytes > 4 else "i")  # noqa: PLR2004
+    return int(offsets[-1] - offsets[0]) * len(column) // max(1, sample.records)
 
 
 def _demand_text(schema: Schema, field: str, path: str) -> None:
@@ -125,11 +128,11 @@ def _demand_text(schema: Schema, field: str, path: str) -> None:
     types = dict(_columns(schema))
     if field in types and holds_text(types[field]):
         return
-    texts = _listed(text_columns(schema))
+    of_text = _listed(text_columns(schema))
     said = f"the column {field!r} is {types[field]}" if field in types else f"no column {field!r}"
     raise SourceError(
         f"{path}: {said}; its columns: {_listed(types)}",
-        hint=f"name the one that holds the text with --text-field; of text: {texts or 'none'}",
+        hint=f"name the one that holds the text with --text-field; of text: {of_text or 'none'}",
     )
 
 
@@ -168,10 +171,10 @@ def _arrow_library(name: str) -> Any:
 
 @contextmanager
 def _errors(path: str) -> Iterator[None]:
-    """Say of which file pyarrow speaks: its own errors are `ValueError` or `OSError`."""
+    """Say of which file pyarrow speaks: its own errors are subclasses of built-in ones."""
     try:
         yield
-    except (ValueError, OSError, NotImplementedError) as error:
+    except (ValueError, OSError, NotImplementedError, LookupError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         said = str(error).partition("\n")[0]
