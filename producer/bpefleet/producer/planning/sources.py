@@ -161,9 +161,9 @@ class _Finder:
         if file.size == 0:
             raise SourceError(f"{path}: the file is empty")
         if file.format not in FORMATS:
+            asked = "" if self._asked == AUTO else f" as {NAMES[self._asked]}"
             raise NotTextError(
-                f"{path}: the file is {said_of(file.format)}, which is not read as "
-                f"{NAMES.get(self._asked, 'text')}",
+                f"{path}: the file is {said_of(file.format)}, which is not read{asked}",
                 hint=remedy(file.format, str(path)),
             )
         if file.extent == 0:
@@ -233,8 +233,9 @@ def _refusal(source: str, refused: dict[str, str]) -> NotTextError:
     each = _few(f"{path} is {said_of(name)}" for path, name in refused.items())
     return NotTextError(
         f"{source}: {_files(len(refused))} found in formats that are not read: {each}",
-        hint="convert them, or name the others alone with a glob such as 'FOLDER/**/*.txt'; with "
-        "--format text all files that can be are read as plain text, the others passed over",
+        hint="convert them, give them the endings of what they are, or name the others alone with "
+        "a glob such as 'FOLDER/**/*.txt'; with --format text all files that can be are read as "
+        "plain text, the others passed over",
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections import Counter
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -42,6 +43,7 @@ from bpefleet.producer.training.artifacts import warn_of_unwritten
 from bpefleet.producer.training.milestones import Milestones
 from bpefleet.producer.training.trainer import train_tokenizer
 from bpefleet.producer.training.versions import versions
+from bpefleet.shared.corpus.formats import TEXT
 from bpefleet.shared.errors import (
     BpefleetError,
     InterruptedRunError,
@@ -210,17 +212,22 @@ def _progress(resources: Resources) -> Progress:
 
 def _log_plan(plan: Plan, begun: Stage) -> None:
     bind(run=plan.run)
+    formats = Counter(file.format for file in plan.files)
+    of_each = ", ".join(f"{count:,} {name}" for name, count in sorted(formats.items()))
+    others = f" ({of_each})" if set(formats) - {TEXT} else ""
     logger.info(
-        "run %s is planned: %s of %s in all, from %s",
+        "run %s is planned: %s of %s in all, from %s%s",
         plan.run,
         several(len(plan.chunks), "chunk"),
         size(plan.total_bytes),
         several(len(plan.files), "file"),
+        others,
         extra={
             "run": plan.run,
             "chunks": len(plan.chunks),
             "bytes": plan.total_bytes,
             "files": len(plan.files),
+            "formats": dict(formats),
             "seconds": round(begun.seconds, 3),
         },
     )
