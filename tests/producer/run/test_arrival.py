@@ -154,6 +154,14 @@ def test_a_terminal_is_no_standard_input_to_read(tmp_path: Path) -> None:
     assert "hint: pipe the text into it" in done.stderr
 
 
+def test_a_closed_standard_input_is_not_taken_for_what_was_opened_since(tmp_path: Path) -> None:
+    done = bpefleet(
+        "train", "-", "--vocab-size", SIZE, "-o", tmp_path / "run", preexec_fn=lambda: os.close(0)
+    )
+    assert done.returncode == 2
+    assert "standard input, and that is closed" in done.stderr
+
+
 @pytest.mark.parametrize("way", ["signal", "cancel"])
 def test_a_run_that_waits_for_input_can_be_stopped(tmp_path: Path, way: str) -> None:
     out = tmp_path / "run"

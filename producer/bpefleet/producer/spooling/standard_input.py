@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import sys
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.shared.errors import SourceError, UsageError
@@ -23,12 +24,11 @@ def demand_piped() -> None:
     Raises:
         UsageError: It is a terminal, or closed.
     """
-    try:
-        if not os.isatty(_DESCRIPTOR):
-            os.fstat(_DESCRIPTOR)
-            return
-    except OSError as error:
-        raise UsageError(f"standard input cannot be read: {error.strerror}") from error
+    # Python notes so at its start: by now, the descriptor may be that of another file.
+    if sys.stdin is None:
+        raise UsageError("the source is standard input, and that is closed", hint="pipe text in")
+    if not os.isatty(_DESCRIPTOR):
+        return
     raise UsageError(
         "the source is standard input, and that is a terminal",
         hint="pipe the text into it: zcat *.gz | bpefleet train - …; a file called - is ./-",
