@@ -127,7 +127,6 @@ def test_documents_without_text_are_refused(
     [
         (["-", "-"], "standard input cannot be counted beside other sources, nor twice"),
         (["-", __file__], "standard input cannot be counted beside other sources, nor twice"),
-        ([__file__, "--spool", "x"], "there is nothing to spool"),
         (["-", "--spool", "s3://bucket/x"], "which seems to be a URL"),
         (["-"], "no text arrived"),
     ],

@@ -268,19 +268,13 @@ class Request(Struct, frozen=True):
         self.options.checked()
         self.resources.checked()
         _check_choice("format", self.format, ASKED)
-        if not self.arrives:
-            if STANDARD_INPUT in self.sources:
-                raise UsageError(
-                    "standard input cannot be counted beside other sources, nor twice",
-                    hint="pipe the files into it as well: cat FILE - | bpefleet train - …; "
-                    "a file called - is ./-",
-                )
-            if self.spool is not None:
-                raise UsageError(
-                    "there is nothing to spool: the sources are files",
-                    hint="leave out --spool, which is for documents and standard input",
-                )
-        elif self.spool is not None and _URL.match(str(self.spool)):
+        if not self.arrives and STANDARD_INPUT in self.sources:
+            raise UsageError(
+                "standard input cannot be counted beside other sources, nor twice",
+                hint="pipe the files into it as well: cat FILE - | bpefleet train - …; "
+                "a file called - is ./-",
+            )
+        if self.spool is not None and _URL.match(str(self.spool)):
             raise UsageError(
                 f"the spool is to be at {self.spool}, which seems to be a URL",
                 hint="name a folder that all workers see",
