@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import struct
 import sys
 from contextlib import suppress
 from itertools import pairwise
@@ -172,13 +173,28 @@ def test_damaged_files_are_told_whatever_the_damage(tmp_path: Path, form: str) -
         data = (tmp_path / "table").read_bytes()
         for _ in range(60):
             bad, at = bytearray(data), chance.randrange(len(data))
-            bad[at : at + 30] = chance.randbytes(30)
+            size = chance.choice([1, 4, 30])
+            bad[at : at + size] = chance.randbytes(size)
             (tmp_path / "table").write_bytes(bad[: chance.choice([at, len(bad)])])
             try:
                 read(segment)
             except (SourceError, UsageError):  # the latter if the column is another now
                 failed += 1
+            except MemoryError:  # it says of itself that it is larger than any memory
+                failed += 1
     assert failed > 60
+
+
+def test_a_null_row_whose_view_leads_nowhere_is_damage(tmp_path: Path) -> None:
+    """Pyarrow follows it, to wherever in memory that is."""
+    views = pa.array(["a text that is longer than twelve bytes", None], pa.string_view())
+    buffers = views.buffers()
+    odd = bytearray(buffers[1].to_pybytes())
+    odd[16:32] = struct.pack("<i4sii", -1_000_000_000, b"oops", 7, 0)
+    buffers[1] = pa.py_buffer(bytes(odd))
+    table = pa.table({"text": pa.Array.from_buffers(pa.string_view(), 2, buffers)})
+    with pytest.raises(SourceError, match="table is damaged"):
+        read(write(table, tmp_path / "table", "file"))
 
 
 @pytest.mark.parametrize("name", ["parquet", "arrow"])

@@ -82,7 +82,13 @@ def _table(file: int, path: str) -> Iterator[Any]:
         # Buffered, for then a read gives as many bytes as were asked for.
         with os.fdopen(file, "rb", closefd=False) as plain:
             yield pa.PythonFile(plain, mode="r")
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowIndexError, OSError) as error:
+    except (
+        pa.ArrowInvalid,
+        pa.ArrowNotImplementedError,
+        IndexError,
+        UnicodeDecodeError,  # of a column's name
+        OSError,
+    ) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the system's, not pyarrow's
             raise
         raise SourceError(
@@ -108,7 +114,7 @@ def _parquet(source: Any, segment: Segment, path: Sequence[str]) -> Iterator[tup
         about = table.metadata.row_group(group)
         end = begin + about.num_rows
         if begin < segment.end and end > segment.start:
-            size = next(
+            size = sum(
                 column.total_uncompressed_size
                 for column in map(about.column, range(about.num_columns))
                 if column.path_in_schema == name
