@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _PARTS: Final = {
     "floor": "cat, wc and reading memory: the least that any trainer needs.",
     "count": "Counting pre-tokens, one core, every pattern and corpus.",
+    "formats": "Counting the same documents from files of each format, one core.",
     "merge": "The merge loop, one core.",
     "whole": "From the command's start to its last file, beside every peer at its best.",
     "memory": "Peak memory of all processes together.",

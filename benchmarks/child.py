@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from benchmarks import bandwidth, ours, steady
+from benchmarks import bandwidth, formats, ours, steady
 from benchmarks.peers import PEERS, Train
 from benchmarks.stopwatch import Stopwatch
 from benchmarks.task import Task
@@ -28,6 +28,8 @@ _TRAINERS: Final[dict[str, Train]] = {
     steady.IN_PROCESS: steady.in_process,
     steady.QUEUED: steady.queued,
     bandwidth.NAME: bandwidth.read,
+    formats.COUNT: formats.count,
+    formats.DECOMPRESS: formats.decompress,
     **{name: peer.train for name, peer in PEERS.items()},
 }
 

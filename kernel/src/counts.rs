@@ -1,6 +1,7 @@
 //! `Counts`: the count table as a Python class.
 
 use bpefleet_core::count::{self, Errors};
+use bpefleet_core::offsets;
 use bpefleet_core::payload::{self, Digest, Limits};
 use bpefleet_core::scan::Pattern;
 use bpefleet_core::specials::Specials;
@@ -9,7 +10,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
-use crate::bytes::{texts, unsearchable, Bytes, Token};
+use crate::bytes::{texts, unsearchable, Bytes, Memory, Token};
 use crate::errors::{from_count, from_overflow, from_payload, guarded};
 use crate::ticker::Ticker;
 
@@ -79,15 +80,8 @@ impl Counts {
         errors: &str,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<u64> {
-        let pattern = Pattern::from_name(pattern)
-            .ok_or_else(|| PyValueError::new_err(format!("no native pattern {pattern:?}")))?;
-        let errors = match errors {
-            "strict" => Errors::Strict,
-            "replace" => Errors::Replace,
-            _ => return Err(PyValueError::new_err(format!("no error mode {errors:?}"))),
-        };
-        let specials =
-            Specials::new(&texts(&special_tokens)?).map_err(|error| unsearchable(&error))?;
+        let (pattern, errors) = (pattern_of(pattern)?, errors_of(errors)?);
+        let specials = specials_of(&special_tokens)?;
         let data = data.as_ref();
         let table = &mut self.table;
         let mut ticker = Ticker::new(progress);
@@ -97,6 +91,70 @@ impl Counts {
                 count::count(data, pattern, &specials, errors, table, &mut tick)
             })
             .map_err(|error| from_count(py, error, ticker.into_raised()))
+        })
+    }
+
+    /// Count the pre-tokens of documents, each scanned alone.
+    ///
+    /// Document i is `data[offsets[i]:offsets[i + 1]]`, as in Arrow's arrays of text. The GIL is
+    /// released meanwhile. After an exception some of the documents are counted.
+    ///
+    /// Args:
+    ///     data: As for `count`; of what is copied, only what the documents take.
+    ///     offsets: Native signed integers, from 0 or more in ascending order; one more than there
+    ///         are documents, or none. Any contiguous buffer.
+    ///     pattern: As for `count`.
+    ///     special_tokens: As for `count`; found within a document only.
+    ///     errors: As for `count`. A character divided between documents is ill-formed in both.
+    ///     offset_bytes: Bytes of an offset, 4 or 8.
+    ///     progress: As for `count`, with the number of bytes of documents done.
+    ///
+    /// Returns:
+    ///     How many ill-formed sequences were replaced.
+    ///
+    /// Raises:
+    ///     InvalidUtf8: A document is not UTF-8, in strict mode; `offset` is a place in `data`.
+    ///     CountOverflow: The counts would not fit.
+    ///     BufferError: A buffer is not contiguous.
+    ///     ValueError: Offsets that descend or lie outside `data`; and as for `count`.
+    #[pyo3(signature = (data, offsets, pattern, special_tokens = Vec::new(), *, errors = "strict", offset_bytes = 8, progress = None))]
+    #[allow(clippy::too_many_arguments, reason = "they are Python's")]
+    fn count_documents(
+        &mut self,
+        py: Python<'_>,
+        data: Memory<'_>,
+        offsets: Memory<'_>,
+        pattern: &str,
+        special_tokens: Vec<Token>,
+        errors: &str,
+        offset_bytes: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<u64> {
+        let (pattern, errors) = (pattern_of(pattern)?, errors_of(errors)?);
+        let specials = specials_of(&special_tokens)?;
+        let table = &mut self.table;
+        let mut ticker = Ticker::new(progress);
+        guarded(|| {
+            let mut offsets = offsets::offsets(
+                &offsets.read(py, 0..offsets.len()),
+                offset_bytes,
+                data.len(),
+            )
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+            let [first, .., last] = offsets[..] else {
+                return Ok(0);
+            };
+            let data = data.read(py, first..last);
+            py.detach(|| {
+                for offset in &mut offsets {
+                    *offset -= first;
+                }
+                let mut tick = |done| ticker.tick(|py, call| call.call1(py, (done,)));
+                count::count_documents(
+                    &data, &offsets, pattern, &specials, errors, table, &mut tick,
+                )
+            })
+            .map_err(|error| from_count(py, error.behind(first), ticker.into_raised()))
         })
     }
 
@@ -217,6 +275,23 @@ impl Counts {
                 .map_err(|error| from_payload(&error))
         })
     }
+}
+
+fn pattern_of(name: &str) -> PyResult<Pattern> {
+    Pattern::from_name(name)
+        .ok_or_else(|| PyValueError::new_err(format!("no native pattern {name:?}")))
+}
+
+fn errors_of(mode: &str) -> PyResult<Errors> {
+    match mode {
+        "strict" => Ok(Errors::Strict),
+        "replace" => Ok(Errors::Replace),
+        _ => Err(PyValueError::new_err(format!("no error mode {mode:?}"))),
+    }
+}
+
+fn specials_of(tokens: &[Token]) -> PyResult<Specials> {
+    Specials::new(&texts(tokens)?).map_err(|error| unsearchable(&error))
 }
 
 fn limits(bytes: Option<u64>, entries: Option<u64>, text: Option<u64>) -> Limits {

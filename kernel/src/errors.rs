@@ -4,6 +4,7 @@ use std::any::Any;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use bpefleet_core::count::CountError;
+use bpefleet_core::json::LineError;
 use bpefleet_core::payload;
 use bpefleet_core::table::Overflow;
 use pyo3::create_exception;
@@ -21,6 +22,12 @@ create_exception!(
     InvalidUtf8,
     KernelError,
     "The data is not UTF-8; `offset` is the place of the first bad byte in it."
+);
+create_exception!(
+    bpefleet.kernel,
+    JsonLineError,
+    KernelError,
+    "A line is no record: `offset` and `line` say which, `reason` why."
 );
 create_exception!(
     bpefleet.kernel,
@@ -79,6 +86,19 @@ pub(crate) fn from_count(py: Python<'_>, error: CountError, cancelled: Option<Py
         }
         CountError::Overflow(_) => CountOverflow::new_err(text),
         CountError::Cancelled => cancelled.unwrap_or_else(|| KernelError::new_err(text)),
+    }
+}
+
+pub(crate) fn from_line(py: Python<'_>, error: &LineError) -> PyErr {
+    let exception = JsonLineError::new_err(error.to_string());
+    let value = exception.value(py);
+    let told = value
+        .setattr("offset", error.offset)
+        .and_then(|()| value.setattr("line", error.line))
+        .and_then(|()| value.setattr("reason", &error.reason));
+    match told {
+        Ok(()) => exception,
+        Err(other) => other,
     }
 }
 

@@ -19,6 +19,7 @@ mod counts;
 mod cutter;
 mod errors;
 mod folded;
+mod json;
 mod merge;
 mod ticker;
 
@@ -37,10 +38,13 @@ mod _kernel {
     use crate::cutter::Cutter;
     #[pymodule_export]
     use crate::errors::{
-        CountOverflow, InvalidUtf8, KernelError, KernelPanic, MergeTooLarge, PayloadError,
+        CountOverflow, InvalidUtf8, JsonLineError, KernelError, KernelPanic, MergeTooLarge,
+        PayloadError,
     };
     #[pymodule_export]
     use crate::folded::FoldedCounts;
+    #[pymodule_export]
+    use crate::json::{json_texts, JsonTexts};
     #[pymodule_export]
     use crate::merge::{merge, Merged};
 
@@ -63,6 +67,10 @@ mod _kernel {
         module.add("SAMPLE", payload::SAMPLE)?;
         // Told by instances; here so that the classes have them.
         py.get_type::<InvalidUtf8>().setattr("offset", 0)?;
+        let line_error = py.get_type::<JsonLineError>();
+        line_error.setattr("offset", 0)?;
+        line_error.setattr("line", 0)?;
+        line_error.setattr("reason", "")?;
         py.get_type::<KernelError>().setattr("index", 0)
     }
 }

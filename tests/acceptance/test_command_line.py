@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from redis import Redis
 
 _COMMANDS = ("train", "resume", "retry", "status", "failed", "cancel", "merge", "profile", "report",
-             "worker", "dashboard", "rq-dashboard", "keygen", "acl")  # fmt: skip
+             "counts", "worker", "dashboard", "rq-dashboard", "keygen", "acl")  # fmt: skip
 _SHADOWED = ("click", "redis", "rq", "orjson", "regex", "starlette", "uvicorn", "tqdm", "logging")
 
 

@@ -6,6 +6,7 @@ import pickle
 import signal
 import threading
 import time
+from array import array
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -53,16 +54,23 @@ def count_long_text(progress: Callable[[int], object] | None = None) -> None:
     Counts().count(long_text(), "gpt2", progress=progress)
 
 
+def count_many_documents(progress: Callable[[int], object] | None = None) -> None:
+    text = long_text()
+    ends = array("q", range(0, len(text), 1000))
+    Counts().count_documents(text, ends, "gpt2", progress=progress)
+
+
 def merge_many(progress: Callable[[list[tuple[int, int, int]]], object] | None = None) -> None:
     merge(many_counts(), 1_000_000, progress=progress)
 
 
-LOOPS = pytest.mark.parametrize("loop", [count_long_text, merge_many])
+LOOPS = pytest.mark.parametrize("loop", [count_long_text, count_many_documents, merge_many])
 
 
-def test_progress_is_bytes_done() -> None:
+@pytest.mark.parametrize("loop", [count_long_text, count_many_documents])
+def test_progress_is_bytes_done(loop: Callable[..., None]) -> None:
     done: list[int] = []
-    count_long_text(done.append)
+    loop(done.append)
     assert len(done) >= 2
     assert done == sorted(set(done))
     assert 0 < done[0] < done[-1] <= len(long_text())

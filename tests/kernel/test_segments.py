@@ -16,7 +16,7 @@ from tokenizers import Regex, pre_tokenizers
 
 from bpefleet.kernel import regexes
 from bpefleet.kernel._kernel import Counts, Cutter
-from bpefleet.kernel.blocks import SegmentEndError, blocks, read
+from bpefleet.kernel.blocks import SegmentEndError, blocks, joined, read
 from bpefleet.kernel.regexes import Patience, Splitter
 from bpefleet.kernel.segments import count_segments
 from bpefleet.shared.corpus.reading import count_spec
@@ -46,6 +46,7 @@ class Range(NamedTuple):
     path: str
     start: int
     end: int
+    format: str = "text"
 
 
 def _counted(pretokens: Iterable[str]) -> bytes:
@@ -202,6 +203,38 @@ def test_blocks_are_the_segment_and_count_the_same(
         apart.count(block, pattern, special)
     assert at == end
     assert apart.items() == whole.items()
+
+
+@given(
+    text=st.lists(st.sampled_from(["a", "b c", "é", " ", "\n", "<a b>", "<x>", "1 z"])).map(
+        "".join
+    ),
+    piece=st.integers(1, 9),
+    size=st.integers(1, 40),
+    pattern=st.sampled_from(["gpt2", "cl100k", "o200k", ""]),
+)
+def test_text_that_comes_in_pieces_counts_the_same(
+    text: str, piece: int, size: int, pattern: str
+) -> None:
+    special, data = ["<a b>", "<x>"], text.encode()
+    pieces = [data[at : at + piece] for at in range(0, len(data), piece)]
+    found = list(joined(pieces, Cutter(pattern, special), size))
+    assert [offset for offset, _ in found] == [
+        sum(len(block) for _, block in found[:number]) for number in range(len(found))
+    ]
+    assert b"".join(block for _, block in found) == data
+    whole, apart = Counts(), Counts()
+    whole.count(data, pattern or "gpt2", special)
+    for _, block in found:
+        apart.count(block, pattern or "gpt2", special)
+    assert apart.items() == whole.items()
+
+
+def test_pieces_come_in_blocks_of_about_the_size_asked_for() -> None:
+    pieces = [b"word " * 100] * 200
+    found = [len(block) for _, block in joined(pieces, Cutter("gpt2"), 8192)]
+    assert max(found) <= 8192 + 500
+    assert len(found) < 20
 
 
 def test_long_text_comes_in_blocks_of_the_size_asked_for(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def listed() -> dict[str, tuple[str, set[str]]]:
 
 
 def _names(requirements: list[str]) -> set[str]:
-    return {re.match(r"[\w-]+", each).group() for each in requirements} - {"bpefleet-kernel"}  # type: ignore[union-attr]
+    return {re.match(r"[\w.-]+", each).group() for each in requirements} - {"bpefleet-kernel"}  # type: ignore[union-attr]
 
 
 def test_the_list_names_the_direct_python_dependencies(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import os
 import re
 import resource
@@ -12,7 +13,10 @@ import sys
 import zlib
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
+from msgspec.structs import replace
+from pyarrow import parquet
 
 from bpefleet.kernel.segments import count_segments
 from bpefleet.producer.fleet.local_workers import LocalWorkers
@@ -24,7 +28,7 @@ from bpefleet.shared.redis.connect import connect
 from bpefleet.shared.trust.signing import make_key, read_key
 from bpefleet.shared.wire import keys
 from bpefleet.shared.wire.kinds import COUNT
-from bpefleet.shared.wire.messages import Counted, Failed
+from bpefleet.shared.wire.messages import Counted, Failed, Segment
 from bpefleet.worker import worker
 from bpefleet.worker.worker import FleetWorker
 from tests.eventually import eventually
@@ -91,6 +95,17 @@ def _work_horse(pool: subprocess.Popen[bytes]) -> int:
     )[0]
 
 
+def test_a_format_that_is_none_is_not_read(redis_url: str, connection: Redis, text: Path) -> None:
+    spec = make_spec((text, 0, 10))
+    segments = (replace(spec.segments[0], format="text+lz4"),)
+    with LocalWorkers(redis_url, 1):
+        put(connection, replace(spec, segments=segments), chunk=0)
+        failed = next_event(connection)
+    assert isinstance(failed, Failed)
+    assert (failed.kind, failed.may_heal) == ("UsageError", False)
+    assert "does not read the format 'text+lz4'" in failed.error
+
+
 @pytest.mark.parametrize("pattern", ["gpt2", "deepseek-v3", r"\w+|\W+"])
 def test_a_counted_chunk(redis_url: str, connection: Redis, text: Path, pattern: str) -> None:
     spec = make_spec((text, 3, 200), (text, 200, 300), pattern=pattern)
@@ -115,6 +130,55 @@ def test_a_counted_chunk(redis_url: str, connection: Redis, text: Path, pattern:
     assert status(connection, job) == "finished"
     result = FleetJob.fetch(job.id, connection=connection, serializer=JsonSerializer)
     assert result.return_value() == counted.to_json()
+
+
+def test_a_counted_chunk_of_records(redis_url: str, connection: Redis, tmp_path: Path) -> None:
+    lines = '{"meta": {"text": "one two"}}\n{}\n{"meta": {"text": null}}\n'
+    (tmp_path / "a.jsonl").write_text(lines)
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
+    table = pa.table({"meta": [{"text": "one two"}, {"text": "three"}, None]})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    segments = (
+        Segment(str(tmp_path / "a.jsonl"), 0, len(lines), "jsonl"),
+        Segment(str(tmp_path / "a.jsonl.gz"), *whole(tmp_path / "a.jsonl.gz")[1:], "jsonl+gzip"),
+        Segment(str(tmp_path / "a.parquet"), 0, 2, "parquet"),
+    )
+    spec = replace(make_spec(), segments=segments, text_field="meta.text")
+    with LocalWorkers(redis_url, 1):
+        put(connection, spec)
+        told = next_event(connection)
+    assert isinstance(told, Counted)
+    assert (told.bytes_read, told.pretokens, told.unique) == (26, 7, 3)
+    assert (told.records, told.absent) == (8, 4)
+
+
+@pytest.mark.parametrize(
+    ("format_", "imported"), [("text", False), ("jsonl+gzip", False), ("parquet", True)]
+)
+def test_for_tables_alone_a_worker_imports_pyarrow_before_it_forks(
+    format_: str, *, imported: bool
+) -> None:
+    spec = replace(make_spec(), segments=(Segment("/a", 0, 1, format_),)).to_json()
+    code = (
+        "import sys, bpefleet.worker.worker; from bpefleet.worker.tasks.count import prepare;"
+        f"prepare({spec!r}); prepare('odd'); print('pyarrow' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == str(imported)
+
+
+@pytest.mark.parametrize("name", ["jsonl+gzip", "parquet"])
+def test_a_damaged_file_fails_its_chunk_for_good(
+    redis_url: str, connection: Redis, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "bad").write_bytes(b"bad data")
+    spec = replace(make_spec(), segments=(Segment(str(tmp_path / "bad"), 0, 8, name),))
+    with LocalWorkers(redis_url, 1):
+        put(connection, spec)
+        failed = next_event(connection)
+    assert isinstance(failed, Failed)
+    assert (failed.kind, failed.may_heal) == ("SourceError", False)
+    assert f"{tmp_path / 'bad'} is damaged" in failed.error
 
 
 def test_what_is_left_in_redis_expires(redis_url: str, connection: Redis, text: Path) -> None:

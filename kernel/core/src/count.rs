@@ -1,6 +1,7 @@
 //! Text into counts: the worker's loop.
 //!
-//! Special tokens divide the text into pieces, each scanned alone. Long pieces are cut further,
+//! A text is a file's, or each of many documents'. Special tokens divide it into pieces, each
+//! scanned alone. Long pieces are cut further,
 //! into blocks that fit in the cache, at the pattern's [cuts](crate::cuts): so that a block is
 //! still in the cache after its UTF-8 was checked, and so that progress can be told and counting
 //! stopped.
@@ -46,6 +47,19 @@ pub enum CountError {
     Cancelled,
 }
 
+impl CountError {
+    /// The same with an offset in what begins so many bytes before the data.
+    #[must_use]
+    pub fn behind(self, bytes: usize) -> Self {
+        match self {
+            Self::InvalidUtf8 { offset } => Self::InvalidUtf8 {
+                offset: bytes + offset,
+            },
+            other => other,
+        }
+    }
+}
+
 impl fmt::Display for CountError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -61,8 +75,11 @@ impl std::error::Error for CountError {}
 /// Bytes of a block: a fraction of the second cache, as the table wants the rest.
 const BLOCK: usize = 128 << 10;
 
+/// Bytes between ticks at least: texts may be short, and a tick asks for the time.
+const TICK: usize = 64 << 10;
+
 /// Counts the pre-tokens of `data` into `table`; returns how many ill-formed sequences were
-/// replaced. `tick` is called after each block with the number of bytes done.
+/// replaced. `tick` is called now and then with the number of bytes done.
 ///
 /// # Errors
 /// [`CountError`]; the table then holds the counts of some part of the data.
@@ -97,27 +114,121 @@ pub fn count(
     table: &mut CountTable,
     tick: &mut dyn FnMut(usize) -> ControlFlow<()>,
 ) -> Result<u64, CountError> {
-    // Pre-tokens have at least one byte (three bytes when replaced, for at least one of `data`).
-    let most = data.len() as u64 * 3;
-    table.total_with(most).map_err(CountError::Overflow)?;
-    let mut tally = Tally::new(table);
-    let mut replaced = 0;
-    for (start, piece) in specials.pieces(data) {
-        let blocks = Blocks {
-            piece,
-            rule: pattern.into(),
-            from: 0,
-        };
-        for (offset, block) in blocks {
-            let (text, bad) = decode(block, start + offset, errors)?;
-            replaced += bad;
-            scan(pattern, &text, &mut tally);
-            if tick(start + offset + block.len()).is_break() {
-                return Err(CountError::Cancelled);
+    let mut counter = Counter::new(pattern, specials, errors, table, data.len(), tick)?;
+    counter.text(data, 0)?;
+    Ok(counter.replaced)
+}
+
+/// Counts the pre-tokens of documents, each scanned alone; otherwise as [`count`] does. Document
+/// `i` is `data[offsets[i]..offsets[i + 1]]`. The bytes that `tick` is told, and the offset of an
+/// error, are places in `data`.
+///
+/// # Errors
+/// [`CountError`]; the table then holds the counts of some part of the data.
+///
+/// # Panics
+/// Where offsets descend or lie outside; see [`offsets`](crate::offsets).
+///
+/// # Examples
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// use bpefleet_core::count::{count_documents, Errors};
+/// use bpefleet_core::scan::Pattern;
+/// use bpefleet_core::specials::Specials;
+/// use bpefleet_core::table::CountTable;
+///
+/// let (text, documents) = (b"a cat sat", &[0, 4, 9]);
+/// let specials = Specials::new(&[])?;
+/// let mut table = CountTable::new();
+/// let (pattern, errors) = (Pattern::Gpt2, Errors::Strict);
+/// let mut go_on = |_done| ControlFlow::Continue(());
+/// count_documents(text, documents, pattern, &specials, errors, &mut table, &mut go_on)?;
+/// assert_eq!((table.get(b" ca"), table.get(b"t"), table.get(b" sat")), (1, 1, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn count_documents(
+    data: &[u8],
+    offsets: &[usize],
+    pattern: Pattern,
+    specials: &Specials,
+    errors: Errors,
+    table: &mut CountTable,
+    tick: &mut dyn FnMut(usize) -> ControlFlow<()>,
+) -> Result<u64, CountError> {
+    let mut counter = Counter::new(pattern, specials, errors, table, data.len(), tick)?;
+    for document in offsets.windows(2) {
+        counter.text(&data[document[0]..document[1]], document[0])?;
+    }
+    Ok(counter.replaced)
+}
+
+/// Counts texts into a table, and tells how far it is.
+struct Counter<'c> {
+    pattern: Pattern,
+    specials: &'c Specials,
+    errors: Errors,
+    tally: Tally<'c>,
+    tick: &'c mut dyn FnMut(usize) -> ControlFlow<()>,
+    told: usize,
+    replaced: u64,
+}
+
+impl<'c> Counter<'c> {
+    /// A counter for texts of so many `bytes` together.
+    fn new(
+        pattern: Pattern,
+        specials: &'c Specials,
+        errors: Errors,
+        table: &'c mut CountTable,
+        bytes: usize,
+        tick: &'c mut dyn FnMut(usize) -> ControlFlow<()>,
+    ) -> Result<Self, CountError> {
+        // Pre-tokens have at least one byte (three bytes when replaced, for at least one given).
+        table
+            .total_with(bytes as u64 * 3)
+            .map_err(CountError::Overflow)?;
+        Ok(Self {
+            pattern,
+            specials,
+            errors,
+            tally: Tally::new(table),
+            tick,
+            told: 0,
+            replaced: 0,
+        })
+    }
+
+    /// Counts a text that starts at the offset `at`.
+    fn text(&mut self, text: &[u8], at: usize) -> Result<(), CountError> {
+        for (start, piece) in self.specials.pieces(text) {
+            let blocks = Blocks {
+                piece,
+                rule: self.pattern.into(),
+                from: 0,
+            };
+            for (offset, block) in blocks {
+                let offset = at + start + offset;
+                let (text, replaced) = decode(block, offset, self.errors)?;
+                self.replaced += replaced;
+                scan(self.pattern, &text, &mut self.tally);
+                self.tell(offset + block.len())?;
             }
         }
+        Ok(())
     }
-    Ok(replaced)
+
+    /// Calls the tick where enough was done since it was called.
+    fn tell(&mut self, done: usize) -> Result<(), CountError> {
+        if done - self.told < TICK {
+            return Ok(());
+        }
+        self.told = done;
+        match (self.tick)(done) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(CountError::Cancelled),
+        }
+    }
 }
 
 /// The text of a block that starts at `offset`, and how many sequences were replaced.

@@ -42,7 +42,9 @@
 
 pub mod count;
 pub mod cuts;
+pub mod json;
 pub mod merge;
+pub mod offsets;
 pub mod payload;
 mod prefetch;
 pub mod scan;

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from bpefleet.kernel import CUT_RULES, Cutter
-from bpefleet.producer.planning.sources import SourceFile
+from bpefleet.producer.planning.sources import SourceFile, find_files
 from bpefleet.producer.planning.split import MAX_SEGMENTS, split
 from bpefleet.shared.errors import SourceError
 from bpefleet.shared.pretokens.patterns import PATTERNS, resolve
@@ -36,6 +40,14 @@ def counted(text: str, pattern: str, specials: tuple[str, ...]) -> Counter[str]:
 def source(path: Path, text: bytes) -> SourceFile:
     path.write_bytes(text)
     return SourceFile(str(path), len(text), 0)
+
+
+def expected(path: Path, format_: str, data: bytes | None = None) -> SourceFile:
+    """A file as it is planned, of a format that is not told by the text."""
+    if data is not None:
+        path.write_bytes(data)
+    (file,) = find_files([path], asked=format_.partition("+")[0])
+    return file
 
 
 def chunks_of(
@@ -69,6 +81,110 @@ def test_chunks_cover_the_corpus_and_keep_its_counts(
         total += counted(part, pattern, SPECIALS)
     assert list(read.values()) == [text for text in texts if text]
     assert total == sum((counted(t, pattern, SPECIALS) for t in texts), Counter())
+
+
+@given(
+    lengths=st.lists(st.integers(0, 40), min_size=1, max_size=60),
+    size=st.integers(1, 3000),
+    end=st.sampled_from(["", "\n"]),
+)
+@settings(max_examples=80)
+def test_json_lines_are_cut_after_a_line(
+    tmp_path_factory: pytest.TempPathFactory, lengths: list[int], size: int, end: str
+) -> None:
+    data = "\n".join(json.dumps({"text": "x" * n}) for n in lengths).encode() + end.encode()
+    file = expected(tmp_path_factory.mktemp("split") / "a.jsonl", "jsonl", data)
+    chunks, _ = chunks_of([file], "gpt2", size)
+    segments = [segment for chunk in chunks for segment in chunk]
+    assert b"".join(data[s.start : s.end] for s in segments) == data
+    assert all(s.format == "jsonl" for s in segments)
+    assert all(data[: s.end].endswith(b"\n") for s in segments[:-1])
+
+
+def test_json_lines_are_equal_parts_of_text(tmp_path: Path) -> None:
+    """Of text, not of bytes: in one of the files half is no text."""
+    text = "word " * 100
+    lean = expected(
+        tmp_path / "a.jsonl", "jsonl", (json.dumps({"text": text}) + "\n").encode() * 400
+    )
+    other = json.dumps({"id": "x" * 500, "text": text}) + "\n"
+    half = expected(tmp_path / "b.jsonl", "jsonl", other.encode() * 400)
+    chunks, said = chunks_of([lean, half], "gpt2", 100_000)
+    assert len(chunks) == 4
+    assert said == []
+    (_, _, third, fourth) = (sum(s.end - s.start for s in chunk) for chunk in chunks)
+    assert 0.9 < third / fourth < 1.1
+    assert third > 1.8 * sum(s.end - s.start for s in chunks[0])
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "stream"])
+@given(rows=st.integers(1, 300), group=st.integers(1, 120), size=st.integers(1, 4000))
+@settings(max_examples=40)
+def test_tables_are_cut_between_rows(
+    tmp_path_factory: pytest.TempPathFactory, kind: str, rows: int, group: int, size: int
+) -> None:
+    path = tmp_path_factory.mktemp("split") / "a"
+    write_table(path, ["word " * (i % 7) for i in range(rows)], kind, group)
+    file = expected(path, "parquet" if kind == "parquet" else "arrow")
+    assert file.rows == rows
+    chunks, _ = chunks_of([file], "gpt2", size)
+    segments = [segment for chunk in chunks for segment in chunk]
+    assert [s.start for s in segments] == [0, *(s.end for s in segments[:-1])]
+    assert segments[-1].end == rows
+    assert all(s.start < s.end for s in segments)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "stream"])
+def test_a_row_group_s_end_that_is_near_is_where_a_table_is_cut(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "a"
+    write_table(path, ["word " * 100] * 1000, kind, 247)
+    chunks, said = chunks_of([expected(path, kind.replace("stream", "arrow"))], "gpt2", 125_000)
+    assert [(s.start, s.end) for chunk in chunks for s in chunk] == [
+        (0, 247),
+        (247, 494),
+        (494, 741),
+        (741, 1000),
+    ]
+    assert said == []
+
+
+def test_compressed_files_stay_whole_and_the_long_ones_are_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [
+        expected(tmp_path / f"{i}.txt.gz", "text+gzip", gzip.compress(b"some words " * 10_000))
+        for i in range(3)
+    ]
+    chunks, said = chunks_of(files, "gpt2", 20_000)
+    assert [[(s.start, s.end) for s in chunk] for chunk in chunks] == [
+        [(0, file.size)] for file in files
+    ]
+    assert said == []  # none is so long that it matters
+    monkeypatch.setattr("bpefleet.producer.planning.split.SMALL_FILE", 1000)
+    _, said = chunks_of(files, "gpt2", 20_000)
+    assert len(said) == 1
+    assert "3 compressed files are longer than a chunk of 20,000 bytes of text" in said[0]
+    assert "some 110,000 bytes" in said[0]
+
+
+def test_small_compressed_files_share_a_chunk(tmp_path: Path) -> None:
+    files = [
+        expected(tmp_path / f"{i}.gz", "text+gzip", gzip.compress(b"some words " * 100))
+        for i in range(40)
+    ]
+    chunks, said = chunks_of(files, "gpt2", 11_000)
+    assert [len(chunk) for chunk in chunks] == [10] * 4
+    assert said == []
+
+
+def write_table(path: Path, texts: list[str], kind: str, group: int) -> None:
+    table = pa.table({"id": range(len(texts)), "text": texts})
+    if kind == "parquet":
+        parquet.write_table(table, path, row_group_size=group)
+        return
+    make = pa.ipc.new_stream if kind == "stream" else pa.ipc.new_file
+    with make(path, table.schema) as writer:
+        writer.write_table(table, max_chunksize=group)
 
 
 def test_small_files_share_a_chunk_and_large_ones_are_cut(tmp_path: Path) -> None:

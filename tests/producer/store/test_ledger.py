@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 import pytest
+from msgspec.structs import replace
 
 from bpefleet.kernel import SAMPLE, Counts, KernelPanic, PayloadError
 from bpefleet.producer.files import atomic as files
@@ -53,6 +54,25 @@ def test_a_chunk_delivered_twice_counts_once(tmp_path: Path) -> None:
     assert not add(ledger, 3, the=2, of=1)
     assert ledger.folded().items() == [(b"of", 1), (b"the", 2)]
     assert ledger.totals.bytes_read == 1000
+
+
+def test_records_are_added_up_and_kept(tmp_path: Path) -> None:
+    ledger, payload = Ledger(tmp_path, DIGEST), payload_of(the=1)
+    for chunk, (records, absent) in enumerate([(7, 2), (3, 3), (0, 0)]):
+        told = replace(counted(payload, the=1), records=records, absent=absent)
+        ledger.add(chunk, told, payload)
+    ledger.compact()
+    totals = Ledger(tmp_path, DIGEST).totals
+    assert (totals.records, totals.absent) == (10, 5)
+
+
+@pytest.mark.parametrize(("records", "absent"), [(1, 2), (1, -1), (1 << 50, 0)])
+def test_records_that_cannot_be_are_refused(tmp_path: Path, records: int, absent: int) -> None:
+    ledger, payload = Ledger(tmp_path, DIGEST), payload_of(the=1)
+    told = replace(counted(payload, the=1), records=records, absent=absent)
+    with pytest.raises(PayloadError, match="cannot be true"):
+        ledger.add(0, told, payload)
+    assert ledger.chunks == set()
 
 
 def test_reopening_finds_what_was_folded(tmp_path: Path) -> None:

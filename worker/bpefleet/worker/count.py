@@ -1,10 +1,11 @@
-"""Checks that this worker counts as its producer expects."""
+"""Checks that this worker reads and counts as its producer expects."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from bpefleet.kernel.segments import engine
+from bpefleet.shared.corpus.formats import FORMATS
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.pretokens.patterns import counting_digest, resolve
 
@@ -24,5 +25,18 @@ def demand_same_counting(spec: CountSpec) -> None:
     if digest.hex() != spec.digest:
         raise UsageError(
             f"this worker ({here}) would split text differently from the run's producer",
+            hint="install the same version of bpefleet on both sides",
+        )
+
+
+def demand_known_formats(spec: CountSpec) -> None:
+    """Make sure that this worker knows the formats that it is to read.
+
+    Raises:
+        UsageError: It does not: the producer is of a later version, or none of ours.
+    """
+    if unknown := {segment.format for segment in spec.segments} - set(FORMATS):
+        raise UsageError(
+            f"this worker does not read the format {min(unknown)!r}",
             hint="install the same version of bpefleet on both sides",
         )

@@ -84,4 +84,6 @@ def publish(
         scan_seconds=stages.seconds["count"] - tally.read_seconds,
         encode_seconds=stages.seconds["encode"],
         publish_seconds=stages.seconds["publish"],
+        records=tally.records,
+        absent=tally.absent,
     )

@@ -10,7 +10,7 @@ pub mod regexes;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use bpefleet_core::count::{count, CountError, Errors};
+use bpefleet_core::count::{count, count_documents, CountError, Errors};
 use bpefleet_core::scan::{scan, Pattern, Sink};
 use bpefleet_core::specials::Specials;
 use bpefleet_core::table::CountTable;
@@ -109,5 +109,22 @@ pub fn counted(
     let mut table = CountTable::new();
     let mut tick = |_| ControlFlow::Continue(());
     let replaced = count(data, pattern, &specials, errors, &mut table, &mut tick)?;
+    Ok((table, replaced))
+}
+
+/// Counts documents of `data` into a new table.
+pub fn counted_documents(
+    data: &[u8],
+    offsets: &[usize],
+    pattern: Pattern,
+    specials: &[&str],
+    errors: Errors,
+) -> Result<(CountTable, u64), CountError> {
+    let specials = Specials::new(specials).expect("searchable");
+    let mut table = CountTable::new();
+    let mut tick = |_| ControlFlow::Continue(());
+    let replaced = count_documents(
+        data, offsets, pattern, &specials, errors, &mut table, &mut tick,
+    )?;
     Ok((table, replaced))
 }

@@ -8,7 +8,7 @@ use bpefleet_core::scan::Pattern;
 use bpefleet_core::table::{CountTable, Overflow};
 
 use crate::common::payloads::{table_of, DIGEST};
-use crate::common::{counted, map, naive, Random};
+use crate::common::{counted, counted_documents, map, naive, Random};
 use crate::rounds::rounds;
 
 type Map = HashMap<Vec<u8>, u64>;
@@ -105,6 +105,44 @@ fn counting_equals_a_map() {
                 let offset = error.valid_up_to();
                 assert_eq!(strict.err(), Some(CountError::InvalidUtf8 { offset }));
             }
+        }
+    });
+}
+
+#[test]
+fn documents_equal_a_map() {
+    rounds(|random| {
+        let data = random.data();
+        let most = *random.choose(&[2, 10, 200]);
+        let places = 1 + random.below(most);
+        let mut offsets: Vec<_> = (0..places).map(|_| random.below(data.len() + 1)).collect();
+        offsets.sort_unstable();
+        let pattern = *random.choose(&Pattern::ALL);
+        let mut specials = SPECIALS.to_vec();
+        specials.retain(|_| random.below(3) == 0);
+
+        let (mut expected, mut bad) = (Map::new(), None);
+        for places in offsets.windows(2) {
+            let document = &data[places[0]..places[1]];
+            let text = String::from_utf8_lossy(document);
+            for (pretoken, count) in naive(&text, pattern, &specials) {
+                *expected.entry(pretoken).or_default() += count;
+            }
+            if let (None, Err(error)) = (bad, std::str::from_utf8(document)) {
+                bad = Some(places[0] + error.valid_up_to());
+            }
+        }
+        let counted = |errors| counted_documents(&data, &offsets, pattern, &specials, errors);
+        let (table, _) = counted(Errors::Replace).expect("replaced");
+        assert_eq!(
+            map(&table),
+            expected,
+            "{pattern:?} {specials:?} {data:x?} {offsets:?}"
+        );
+        let strict = counted(Errors::Strict).map(|(table, _)| map(&table));
+        match bad {
+            None => assert_eq!(strict, Ok(expected)),
+            Some(offset) => assert_eq!(strict, Err(CountError::InvalidUtf8 { offset })),
         }
     });
 }

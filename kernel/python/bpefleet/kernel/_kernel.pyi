@@ -18,12 +18,15 @@ __all__ = [
     "Cutter",
     "FoldedCounts",
     "InvalidUtf8",
+    "JsonLineError",
+    "JsonTexts",
     "KernelError",
     "KernelPanic",
     "MergeTooLarge",
     "Merged",
     "PayloadError",
     "PayloadInfo",
+    "json_texts",
     "merge",
 ]
 
@@ -57,6 +60,16 @@ class InvalidUtf8(KernelError):
 
     offset: int
     """Where in the data, bytes."""
+
+class JsonLineError(KernelError):
+    """A line is no record: `offset` and `line` say which, `reason` why."""
+
+    offset: int
+    """Where in the data the line begins, bytes."""
+    line: int
+    """How many lines of the data are before it, blank ones too."""
+    reason: str
+    """What the line is or has, in words that go on after "the line"."""
 
 class PayloadError(KernelError):
     """A payload is damaged, too large, or made by another version or for another digest."""
@@ -144,6 +157,41 @@ class Counts:
             CountOverflow: The counts would not fit.
             ValueError: No such pattern or error mode; an empty special token, or one that is not
                 UTF-8.
+        """
+    def count_documents(
+        self,
+        data: Buffer,
+        offsets: Buffer,
+        pattern: str,
+        special_tokens: Sequence[str | bytes] = ...,
+        *,
+        errors: Literal["strict", "replace"] = "strict",
+        offset_bytes: Literal[4, 8] = 8,
+        progress: Callable[[int], object] | None = None,
+    ) -> int:
+        """Count the pre-tokens of documents, each scanned alone.
+
+        Document i is `data[offsets[i]:offsets[i + 1]]`, as in Arrow's arrays of text. The GIL is
+        released meanwhile. After an exception some of the documents are counted.
+
+        Args:
+            data: As for `count`; of what is copied, only what the documents take.
+            offsets: Native signed integers, from 0 or more in ascending order; one more than there
+                are documents, or none. Any contiguous buffer.
+            pattern: As for `count`.
+            special_tokens: As for `count`; found within a document only.
+            errors: As for `count`. A character divided between documents is ill-formed in both.
+            offset_bytes: Bytes of an offset, 4 or 8.
+            progress: As for `count`, with the number of bytes of documents done.
+
+        Returns:
+            How many ill-formed sequences were replaced.
+
+        Raises:
+            InvalidUtf8: A document is not UTF-8, in strict mode; `offset` is a place in `data`.
+            CountOverflow: The counts would not fit.
+            BufferError: A buffer is not contiguous.
+            ValueError: Offsets that descend or lie outside `data`; and as for `count`.
         """
     def add(self, pretoken: bytes, count: int = 1) -> None:
         """Add occurrences of one pre-token.
@@ -298,6 +346,47 @@ class FoldedCounts:
         Returns:
             A list of as many pairs as there are different pre-tokens.
         """
+
+@final
+class JsonTexts:
+    """The texts of some records, as `Counts.count_documents` takes them."""
+
+    @property
+    def data(self) -> bytes:
+        """The texts, one after the other."""
+    @property
+    def offsets(self) -> bytes:
+        """Text i is `data[offsets[i]:offsets[i + 1]]`: native integers of 8 bytes."""
+    @property
+    def starts(self) -> bytes:
+        """Where in the lines the record of each text begins: native integers of 8 bytes."""
+    @property
+    def records(self) -> int:
+        """All records, those without a text too."""
+    @property
+    def absent(self) -> int:
+        """Records without a text: the field is missing or null."""
+    @property
+    def fields(self) -> list[str]:
+        """The keys of the first record, each once; none where there is no record."""
+
+def json_texts(data: Buffer, field: Sequence[str]) -> JsonTexts:
+    """Read one field of each record of JSON Lines.
+
+    The grammar is that of Python's `json`: `NaN` is a value, of repeated keys the last counts. A
+    surrogate without its other half takes the three bytes that it would have as a character, so
+    that the text is not UTF-8. Bytes that are not UTF-8 are handed on within a text and allowed in
+    other strings. The GIL is released meanwhile.
+
+    Args:
+        data: Whole lines; the last may lack its newline. Blank ones are skipped.
+        field: The keys that lead to the text, from the outermost in; 100 at most.
+
+    Raises:
+        JsonLineError: A line is no JSON object, or has something else there than a string or null,
+            or something else than an object or null on the way.
+        ValueError: `field` is empty, or too long.
+    """
 
 @final
 class Merged:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 from bpefleet.kernel.opening import opened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from bpefleet.kernel._kernel import Cutter
 
@@ -31,7 +31,7 @@ class SegmentEndError(EOFError):
 
 
 class Segment(Protocol):
-    """A byte range `[start, end)` of a file, scanned as a text of its own."""
+    """A range `[start, end)` of a file: bytes of a plain text, scanned as a text of its own."""
 
     @property
     def path(self) -> str:
@@ -44,6 +44,10 @@ class Segment(Protocol):
     @property
     def end(self) -> int:
         """The byte after the last."""
+
+    @property
+    def format(self) -> str:
+        """`text`, or what it is else; then a `records.Reader` knows what start and end are."""
 
 
 def read(segment: Segment, admit: Admit = None) -> bytes:
@@ -93,6 +97,37 @@ def blocks(
                 length *= 2
         if at < segment.end:
             yield at - segment.start, _read(file, segment, at, segment.end)
+
+
+def joined(
+    pieces: Iterable[bytes], cutter: Cutter, size: int = BLOCK
+) -> Iterator[tuple[int, bytes]]:
+    """A text that comes in pieces as blocks that may be counted apart, with their offsets in it.
+
+    Args:
+        pieces: The text, cut anywhere.
+        cutter: Finds the ends of blocks.
+        size: Bytes of a block, about.
+    """
+    at, length, held = 0, size, 0
+    parts: list[bytes] = []
+    tail = max(_TAIL, 4 * cutter.reach)
+    for piece in pieces:
+        parts.append(piece)
+        held += len(piece)
+        if held < length:
+            continue
+        data = b"".join(parts)
+        begin = max(cutter.reach, len(data) - tail)
+        cut = cutter.last(data, begin, max(0, len(data) - cutter.reach))
+        if cut is not None:
+            yield at, data[:cut]
+            data, at, length = data[cut:], at + cut, size
+        else:
+            length = 2 * len(data)
+        parts, held = [data], len(data)
+    if held:
+        yield at, b"".join(parts)
 
 
 def _read(file: int, segment: Segment, start: int, end: int) -> bytes:

@@ -1,4 +1,4 @@
-"""What can be wrong with a segment, told with its file and byte offset."""
+"""What can be wrong with a segment, told with its file and the place in it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 from bpefleet.kernel.plain import is_mostly_text
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
     from bpefleet.kernel.blocks import Segment
 
 _AROUND: Final = 1 << 15
@@ -17,8 +19,12 @@ class SegmentTimeError(TimeoutError):
     """The regex takes too long on a segment; the text has the regex and the file."""
 
 
+class SegmentRecordError(ValueError):
+    """A segment holds what is no record; the text has the file and the line."""
+
+
 class SegmentTextError(UnicodeError):
-    """A segment holds bytes that are not UTF-8; the text has the file and the byte offset in it.
+    """A segment holds bytes that are not UTF-8; the text has the file and the place in it.
 
     Attributes:
         is_mostly_text: Whether that is the exception around there.
@@ -36,7 +42,16 @@ def text_error(segment: Segment, offset: int, data: bytes, bad: int) -> SegmentT
         data: Some of its bytes.
         bad: Where in these the first bad one is.
     """
-    at = segment.start + offset + bad
-    error = SegmentTextError(f"{segment.path} is not UTF-8 at byte {at}")
-    error.is_mostly_text = is_mostly_text(data[max(0, bad - _AROUND) : bad + _AROUND])
+    return not_utf8(segment, f"byte {segment.start + offset + bad}", around(data, bad))
+
+
+def not_utf8(segment: Segment, place: str, near: bytes) -> SegmentTextError:
+    """Likewise, of a place in words and of what is around it."""
+    error = SegmentTextError(f"{segment.path} is not UTF-8 at {place}")
+    error.is_mostly_text = is_mostly_text(near)
     return error
+
+
+def around(data: Buffer, bad: int) -> bytes:
+    """What is around a bad place, enough to tell whether the whole is text."""
+    return bytes(memoryview(data)[max(0, bad - _AROUND) : bad + _AROUND])

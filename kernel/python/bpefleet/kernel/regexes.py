@@ -5,15 +5,20 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, Literal
 
 import regex
 
+from bpefleet.kernel._kernel import Cutter, InvalidUtf8
 from bpefleet.kernel.blocks import read
-from bpefleet.kernel.errors import SegmentTimeError, text_error
+from bpefleet.kernel.errors import text_error
+from bpefleet.kernel.records import integers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from typing_extensions import Buffer
 
     from bpefleet.kernel._kernel import Counts
     from bpefleet.kernel.blocks import Admit, Segment
@@ -55,7 +60,11 @@ class Splitter:
 
 
 class RegexCounter:
-    """Counts by the `regex` package, for rules that have no native scanner."""
+    """Counts by the `regex` package, for rules that have no native scanner.
+
+    Attributes:
+        cutter: Cuts at special tokens: of such a rule nothing else is known.
+    """
 
     def __init__(
         self,
@@ -64,7 +73,6 @@ class RegexCounter:
         errors: str,
         admit: Admit = None,
     ) -> None:
-        self._regexes = " then ".join(splits)
         self._splitter = Splitter(splits)
         longest_first = sorted((token.encode() for token in special_tokens), key=len, reverse=True)
         either = b"|".join(map(re.escape, longest_first))
@@ -72,28 +80,52 @@ class RegexCounter:
         self._special = re.compile(either) if either else None
         self._errors = errors
         self._admit = admit
+        self.cutter = Cutter("", special_tokens)
 
     def __call__(self, segment: Segment, counts: Counts, clock: ReadClock) -> tuple[int, int]:
         """Add the pre-tokens of a segment to `counts`; replaced sequences, unmatched bytes."""
         (data,) = clock.each(read(each, self._admit) for each in (segment,))
-        patience = Patience(len(data))
+        try:
+            return self.text(data, counts)
+        except InvalidUtf8 as error:
+            raise text_error(segment, 0, data, error.offset) from None
+
+    def text(self, data: bytes, counts: Counts) -> tuple[int, int]:
+        """Count a text; replaced sequences, unmatched bytes.
+
+        Raises:
+            InvalidUtf8: It is not UTF-8.
+            TimeoutError: The regexes take too long.
+        """
+        return self._count([(0, data)], len(data), counts)
+
+    def documents(
+        self, data: Buffer, offsets: Buffer, offset_bytes: Literal[4, 8], counts: Counts
+    ) -> tuple[int, int]:
+        """Count documents, each alone; likewise."""
+        text = memoryview(data)
+        places = integers(offsets, offset_bytes)
+        each = ((start, bytes(text[start:end])) for start, end in pairwise(places))
+        return self._count(each, places[-1] - places[0], counts)
+
+    def _count(
+        self, documents: Iterable[tuple[int, bytes]], size: int, counts: Counts
+    ) -> tuple[int, int]:
+        patience = Patience(size)
         found: Counter[str] = Counter()
         replaced = unmatched = 0
-        try:
-            for start, part in self._between_special(data):
+        for at, document in documents:
+            for start, part in self._between_special(document):
                 try:
                     text = part.decode("utf-8", self._errors)
                 except UnicodeDecodeError as error:
-                    raise text_error(segment, 0, data, start + error.start) from None
+                    bad = InvalidUtf8("not UTF-8")
+                    bad.offset = at + start + error.start
+                    raise bad from None
                 if self._errors != "strict":
                     # U+FFFD that the text itself holds always decodes to itself.
                     replaced += text.count(_REPLACEMENT) - part.count(_REPLACEMENT.encode())
-                unmatched += self._count(text, found, patience)
-        except TimeoutError:
-            raise SegmentTimeError(
-                f"the pattern {self._regexes} takes too long on {segment.path}, bytes "
-                f"{segment.start} to {segment.end}"
-            ) from None
+                unmatched += self._count_piece(text, found, patience)
         counts.add_all(found)
         return replaced, unmatched
 
@@ -109,7 +141,7 @@ class RegexCounter:
             at = match.end()
         yield at, data[at:] if at else data
 
-    def _count(self, text: str, found: Counter[str], patience: Patience) -> int:
+    def _count_piece(self, text: str, found: Counter[str], patience: Patience) -> int:
         """Add the pieces of a text to those that were found; unmatched bytes."""
         unmatched = 0
         for piece, is_pretoken in self._splitter.pieces(text, patience):

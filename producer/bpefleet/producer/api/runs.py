@@ -41,15 +41,20 @@ def resume(directory: Place, **work: Unpack[Work]) -> RunResult:
 
 
 def merge(
-    directory: Place, *, out: Place, progress: bool = False, **options: Unpack[Merging]
+    directory: Place,
+    *more: Place,
+    out: Place,
+    progress: bool = False,
+    **options: Unpack[Merging],
 ) -> RunResult:
-    """Train another tokenizer on the counts of a run, without counting again.
+    """Train another tokenizer on the counts of one or more runs, without counting again.
 
-    Pattern and special tokens stay: the counts depend on them. So does every option that is not
-    given, or None.
+    Pattern and special tokens stay, and must be the same in all: the counts depend on them. So does
+    every option that is not given, or None, as the first run has it.
 
     Args:
         directory: The run whose counts to take; it is not changed.
+        more: Further runs, whose counts are added.
         out: Directory for the new run; must not exist, or be empty.
         progress: As for `train`.
         options: `vocab_size`, `tie_break`, `min_frequency`, `max_token_length` (0 for any),
@@ -57,13 +62,14 @@ def merge(
             for `train`.
 
     Raises:
+        UsageError: A run is named twice, or they did not split text in the same way.
         ChunksFailedError: Not all chunks are counted, nor accepted as missing.
         BpefleetError: It cannot be done; the class and the text say why and what to do.
     """
     given: dict[str, Any] = {**options}
     if (export := options.get("export")) is not None:
         given["export"] = tuple(export)
-    return merge_again(Path(directory), Path(out), given, show=progress)
+    return merge_again([*map(Path, (directory, *more))], Path(out), given, show=progress)
 
 
 def status(directory: Place) -> Snapshot:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from contextvars import copy_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
+from bpefleet.producer.api.given import Source, told_apart
 from bpefleet.producer.planning.options import (
     DEFAULT_SPECIAL_TOKENS,
+    DEFAULT_TEXT_FIELD,
     Options,
     Request,
     Resources,
@@ -20,15 +21,14 @@ from bpefleet.shared.errors import InterruptedRunError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Source: TypeAlias = str | os.PathLike[str]
-
 _WAKE: Final = 0.2
 """Seconds between two wake-ups of the waiting loop."""
 
 
 def train(
-    sources: Source | Iterable[Source],
+    sources: Source | Iterable[Any] | None = None,
     *,
+    documents: Iterable[Any] | None = None,
     vocab_size: int,
     out: Source,
     pattern: str = "cl100k",
@@ -43,6 +43,8 @@ def train(
     chunk_size: int | None = None,
     errors: str = "strict",
     format: str = "auto",  # noqa: A002  the option's name
+    text_field: str = DEFAULT_TEXT_FIELD,
+    spool: Source | None = None,
     allow_fewer_merges: bool = False,
     allow_missing: float = 0.0,
     hold: bool = False,
@@ -63,7 +65,12 @@ def train(
     The result depends on the text and the options alone: not on chunk size, workers or order.
 
     Args:
-        sources: Files, folders or globs of UTF-8 text.
+        sources: Files, folders or globs, one or a list of them: UTF-8 text, JSON Lines, Parquet,
+            Arrow; `-` for standard input. What is no list, tuple or set of paths is taken for
+            documents.
+        documents: In place of sources: any iterable of documents, each a `str`, UTF-8 as `bytes`,
+            or a mapping with a text in it, such as the rows of `datasets` are. They are spooled as
+            they come, and counted when all are there; a document that is None has no text.
         vocab_size: Tokens in all: 256 bytes, the merges, the special tokens.
         out: Directory for the run and its artifacts; must not exist, or be empty.
         pattern: Name of a split rule (`patterns.PATTERNS`), or a regex.
@@ -79,8 +86,12 @@ def train(
             name the first length that is too long: one more.
         chunk_size: Bytes of text in one counting job, about; None: what suits the pattern.
         errors: `strict` or `replace`, for bytes that are not UTF-8.
-        format: `auto` refuses what is no plain text by its name or its first bytes; `text` takes
-            files for text whatever their names.
+        format: `auto` tells each file's by its first bytes and its name; `text`, `jsonl`,
+            `parquet` or `arrow` reads all files as that. Compressions are always told.
+        text_field: Where a record of JSON Lines, a row of a table, or a mapping has its text;
+            `meta.text` is the field `text` in `meta`.
+        spool: The folder in which documents and standard input are spooled; None for `out`. Workers
+            on other machines read them there.
         allow_fewer_merges: Accept a corpus that holds too few merges for the vocabulary.
         allow_missing: Share of the corpus's bytes, 0 to 1, that chunks which keep failing may leave
             uncounted.
@@ -102,9 +113,9 @@ def train(
 
     Raises:
         BpefleetError: It cannot be done; the class and the text say why and what to do.
+        Exception: What iterating over the documents raises, as it is.
     """
-    if isinstance(sources, str | os.PathLike):
-        sources = [sources]
+    paths, documents = told_apart(sources, documents)
     options = Options(
         vocab_size=vocab_size,
         pattern=pattern,
@@ -119,6 +130,7 @@ def train(
         pad_token=pad_token,
         bos_token=bos_token,
         unk_token=unk_token,
+        text_field=text_field,
     )
     resources = Resources(
         redis=redis,
@@ -135,16 +147,29 @@ def train(
         progress=progress,
         quiet=quiet,
     )
-    paths = tuple(os.fspath(source) for source in sources)
-    return run(Request(paths, Path(out), options, resources, format))
+    request = Request(
+        sources=paths,
+        out=Path(out),
+        options=options,
+        resources=resources,
+        format=format,
+        documents=documents,
+        spool=None if spool is None else Path(spool),
+    )
+    return run(request)
 
 
 async def train_async(
-    sources: Source | Iterable[Source], *, vocab_size: int, out: Source, **options: object
+    sources: Source | Iterable[Any] | None = None,
+    *,
+    vocab_size: int,
+    out: Source,
+    **options: object,
 ) -> RunResult:
     """`train` for use in an event loop; takes the same arguments.
 
-    The run has its own thread and loop, so it never blocks the caller's loop.
+    The run has its own thread and loop, so it never blocks the caller's loop. Documents are
+    iterated over in that thread.
 
     Cancelling it is like Ctrl-C: the running chunks are finished and kept first; cancelled twice,
     it ends at once. `resume` goes on with it.

@@ -1,17 +1,16 @@
-"""The commands that show a run: status, failed, profile, report."""
+"""The commands that show a run: status, failed, profile, report, counts."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import sys
+from pathlib import Path
+from typing import Any, Final
 
 import click
 
 from bpefleet.producer.cli import options as options_
 from bpefleet.producer.cli.options import EXIT_CODES
 from bpefleet.shared.process.command import redis_option
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @click.command(epilog=EXIT_CODES)
@@ -92,4 +91,24 @@ def report(directory: Path, **options: Any) -> None:
         click.echo(path)
 
 
-COMMANDS: Final = (status, failed, profile, report)
+@click.command(epilog=EXIT_CODES)
+@options_.directory_argument
+@click.option(
+    "-o", "--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+    help="Write here, not to stdout; Parquet if the name ends with .parquet.",
+)  # fmt: skip
+def counts(directory: Path, *, out: Path | None) -> None:
+    """Write the pre-tokens that the run in DIR counted, the most frequent first.
+
+    A line for each: the pre-token in the characters of GPT-2's files, where a space is Ġ, a tab,
+    and how often it occurred. In Parquet: the columns pretoken (its bytes) and count.
+    """
+    from bpefleet.producer.run.counts_table import counts_of, write_counts, write_tsv  # noqa: PLC0415
+
+    if out:
+        click.echo(f"{out}: {write_counts(directory, out):,} pre-tokens")
+    else:
+        write_tsv(counts_of(directory), sys.stdout.buffer)
+
+
+COMMANDS: Final = (status, failed, profile, report, counts)

@@ -177,6 +177,9 @@ resource_options = _all_of(
 )
 """Who counts, where, and what happens to chunks that fail: `options.Resources`."""
 directory_argument = click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
+directories_argument = click.argument(
+    "directories", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="DIR..."
+)
 tie_break_option = click.option(
     "--tie-break",
     type=click.Choice(["lexmax", "rawid", "hf", "lexmin"]),
@@ -214,13 +217,34 @@ out_option = click.option(
     metavar="DIR",
     help="New directory for the run and its files.",
 )
-format_option = click.option(
-    "--format",
-    type=click.Choice(["auto", "text"]),
-    default="auto",
-    show_default=True,
-    help="auto: refuse files that their names or first bytes show to be no plain text, such as "
-    "JSON Lines, Parquet or gzip. text: read them as they stand, whatever their names say.",
+format_options = _all_of(
+    click.option(
+        "--format",
+        type=click.Choice(["auto", "text", "jsonl", "parquet", "arrow"]),
+        default="auto",
+        show_default=True,
+        help="auto: plain text, JSON Lines, Parquet, Arrow, by each file's first bytes and name. "
+        "Another: read all files as that; text takes JSON Lines as it stands. Whether a file is "
+        "compressed, with gzip, zstd, xz or bzip2, is always told by its first bytes.",
+    ),
+    click.option(
+        "--text-field",
+        "--text-column",
+        "text_field",
+        default="text",
+        show_default=True,
+        metavar="NAME",
+        help="Where a record of JSON Lines, or a row of a table, has its text; meta.text is the "
+        "field text in meta.",
+    ),
+)
+"""How files are read."""
+spool_option = click.option(
+    "--spool",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Where standard input is kept, compressed, until the run is done. Default: the run's "
+    "directory. Workers on other machines must see it under the same path.",
 )
 allow_fewer_option = click.option(
     "--allow-fewer-merges",

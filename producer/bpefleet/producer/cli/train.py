@@ -58,7 +58,8 @@ if TYPE_CHECKING:
     show_default=True,
     help="Bytes that are not UTF-8: stop at them, or count U+FFFD in their place.",
 )
-@options_.format_option
+@options_.format_options
+@options_.spool_option
 @options_.allow_fewer_option
 @options_.export_option
 @options_.resource_options
@@ -71,13 +72,18 @@ def train(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Train a tokenizer on SOURCE...: files, folders or quoted globs of UTF-8 text.
+    """Train a tokenizer on SOURCE...: files, folders or quoted globs.
 
-    The result is the same for any chunk size and any number of workers.
+    They hold UTF-8 text, JSON Lines, Parquet or Arrow; the first two may be compressed. The result
+    is the same for any chunk size and any number of workers.
+
+    - is standard input: it is kept on disk as it arrives, and counted when it has ended.
 
     \b
     bpefleet train corpus.txt --vocab-size 32000 -o tokenizer
+    bpefleet train 'shards/*.jsonl.zst' --vocab-size 32000 -o tokenizer
     bpefleet train 'corpus/**/*.txt' --vocab-size 100000 --pattern o200k -o tokenizer
+    zcat corpus/*.gz | bpefleet train - --vocab-size 32000 -o tokenizer
     """  # noqa: D301  click's mark for a paragraph to leave as it is
     from bpefleet.producer.api import train as train_  # noqa: PLC0415  --help stays quick
 
@@ -102,7 +108,7 @@ def resume(directory: Path, *, as_json: bool, **resources: Any) -> None:
 
 
 @click.command(epilog=EXIT_CODES)
-@options_.directory_argument
+@options_.directories_argument
 @options_.vocab_size_option
 @options_.out_option
 @options_.role_options
@@ -114,16 +120,19 @@ def resume(directory: Path, *, as_json: bool, **resources: Any) -> None:
 @options_.quiet_option
 @options_.log_options
 @options_.json_option
-def merge(directory: Path, *, out: Path, as_json: bool, quiet: bool, **options: Any) -> None:
+def merge(
+    directories: tuple[Path, ...], *, out: Path, as_json: bool, quiet: bool, **options: Any
+) -> None:
     """Train another tokenizer on the counts kept in DIR, without counting again.
 
-    Pattern and special tokens stay: the counts depend on them. What the special tokens are for
-    stays, too, where no option says otherwise.
+    The counts of several runs are added up. They must have the same pattern and special tokens,
+    which stay: the counts depend on them. What the special tokens are for stays, too, as the first
+    run has it, where no option says otherwise.
     """
     from bpefleet.producer.run.merge_again import merge_again  # noqa: PLC0415  --help stays quick
 
     options["max_token_length"] = options["max_token_length"] or 0  # as long as it may be
-    summarize(merge_again(directory, out, options, quiet=quiet), as_json=as_json)
+    summarize(merge_again(directories, out, options, quiet=quiet), as_json=as_json)
 
 
 COMMANDS: Final = (train, resume, merge)

@@ -99,6 +99,8 @@ def _count(
         read_seconds=tally.read_seconds,
         scan_seconds=scanned - start - tally.read_seconds,
         encode_seconds=start + seconds - scanned,
+        records=tally.records,
+        absent=tally.absent,
     )
     session.ledger.add(chunk, counted, payload)
     states.fold(chunk)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bpefleet.kernel import PayloadError
+from bpefleet.shared.corpus.bounds import bounds
 from bpefleet.shared.wire.keys import LARGEST_PAYLOAD
 from bpefleet.shared.wire.messages import Failed
 
@@ -49,7 +50,7 @@ class StoreCounts:
 
     def _demand_right(self, chunk: int, counted: Counted, payload: bytes | None) -> bytes:
         if not self._fits(chunk, counted):
-            raise PayloadError("it is of another number of bytes")
+            raise PayloadError("it is of another number of bytes or records")
         if payload is None:
             raise _MissingError(
                 "its counts expired before they were folded, or are larger than "
@@ -61,7 +62,8 @@ class StoreCounts:
         return payload
 
     def _fits(self, chunk: int, counted: Counted) -> bool:
-        return counted.bytes_read == self._plan.chunk_bytes(chunk)
+        found = bounds(self._plan.spec(chunk).segments)
+        return found.hold(counted.bytes_read, counted.records)
 
 
 class _MissingError(ValueError):

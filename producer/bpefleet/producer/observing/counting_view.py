@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from bpefleet.producer.observing.expected_text import ExpectedText
 from bpefleet.producer.observing.pace import Pace
 from bpefleet.producer.progress.step import step_of
 from bpefleet.shared.wire.status import Failure, Running
@@ -52,12 +53,18 @@ class CountingView:
         self._status = status
         self._progress = progress
         self._pace = Pace(_RATE_OVER)
+        self._expected = ExpectedText(plan)
 
     def show_counted(self) -> None:
         """Show how much is in the ledger, beside the run alone."""
         counted = self._ledger.totals.bytes_read
         self._pace.see(counted)
-        newer = replace(self._status.now, counted=len(self._ledger.chunks), bytes_counted=counted)
+        newer = replace(
+            self._status.now,
+            counted=len(self._ledger.chunks),
+            bytes=self._expected.total(self._ledger.chunks, counted),
+            bytes_counted=counted,
+        )
         self._progress.show(step_of(newer))
 
     def show(self, states: ChunkStates, sweep: Sweep | None = None) -> Snapshot:
@@ -65,6 +72,7 @@ class CountingView:
         ledger = self._ledger
         counted = ledger.totals.bytes_read
         self._pace.see(counted)
+        total = self._expected.total(ledger.chunks, counted)
         running = states.running()
         describe = self._plan.describe
         snapshot = self._status.show(
@@ -75,6 +83,7 @@ class CountingView:
                 queued=len(states.in_flight) - len(running),
                 waiting=states.waiting,
                 failed=tuple(self._failures(states)),
+                bytes=total,
                 bytes_counted=counted,
                 pretokens=ledger.totals.pretokens,
                 unique=ledger.unique,
@@ -82,10 +91,12 @@ class CountingView:
                 workers=len(sweep.workers) if sweep else 1,
                 # A run that waits for a person's retry is at nothing.
                 rate=self._pace.rate() if states.unfinished else 0.0,
-                eta=self._pace.left(self._status.now.bytes) if states.unfinished else None,
+                eta=self._pace.left(total) if states.unfinished else None,
                 holding=states.held,
                 redis_memory=sweep.redis_memory if sweep else 0,
                 unfolded=sweep.unfolded if sweep else 0,
+                records=ledger.totals.records,
+                absent=ledger.totals.absent,
             )
         )
         self._progress.show(step_of(snapshot))

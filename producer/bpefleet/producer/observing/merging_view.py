@@ -49,6 +49,8 @@ class MergingView:
                 eta=None,
                 unfolded=0,
                 merging=Merging(0.0, None),
+                records=ledger.totals.records,
+                absent=ledger.totals.absent,
             )
         )
         self._progress.show(step_of(snapshot))

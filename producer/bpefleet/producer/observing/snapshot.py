@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from bpefleet.producer.files.atomic import read_whole
 from bpefleet.producer.files.lock import LOCK, holder
+from bpefleet.producer.observing.expected_text import ExpectedText
 from bpefleet.producer.store.directory import PLAN
 from bpefleet.producer.store.history import ATTEMPTS, read_attempts
 from bpefleet.producer.store.ledger_format import read_index
@@ -66,7 +67,7 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         queued=0,
         waiting=len(plan.chunks) - len(counted) - len(failed),
         failed=tuple(failed),
-        bytes=plan.total_bytes,
+        bytes=ExpectedText(plan).total(counted, totals.bytes_read),
         bytes_counted=totals.bytes_read,
         pretokens=totals.pretokens,
         unique=manifest.totals.unique_pretokens if manifest else 0,
@@ -83,6 +84,8 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         redis_memory=0,
         unfolded=0,
         merging=None,
+        records=totals.records,
+        absent=totals.absent,
     )
 
 

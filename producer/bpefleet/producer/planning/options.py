@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from msgspec import Struct
 
 from bpefleet.kernel import TIE_BREAKS
-from bpefleet.producer.planning.formats import FORMATS
+from bpefleet.producer.planning.formats.names import ASKED, AUTO
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.pretokens.patterns import resolve
 from bpefleet.shared.process.machine import cores
@@ -17,6 +19,8 @@ from bpefleet.shared.wire.messages import Int, Message
 
 DEFAULT_EOS: Final = "<|endoftext|>"
 DEFAULT_SPECIAL_TOKENS: Final = (DEFAULT_EOS,)
+DEFAULT_TEXT_FIELD: Final = "text"
+"""What most collections of records call it."""
 DEFAULT_CHUNK_SIZE: Final = 256 * 1024 * 1024
 """Bytes. Beside its counting a job costs some 22 ms of CPU time, and what its counts cost grows
 more slowly than the text. Measured with two workers: at 400 MB 7 % less CPU time than with 128 MiB
@@ -30,6 +34,9 @@ whose counting takes 20 ms of CPU time (English, cl100k), as long as the rest of
 """
 MIN_CHUNK_SIZE: Final = 1000
 """Bytes. A number without a unit is likelier meant as megabytes than as a chunk this small."""
+_URL: Final = re.compile(r"[a-z][a-z0-9+.-]+:/")
+STANDARD_INPUT: Final = "-"
+"""The source that is standard input."""
 BYTES: Final = 256
 """Tokens of one byte, which every vocabulary begins with."""
 
@@ -53,6 +60,7 @@ class Options(Message, frozen=True):
         pad_token: The one that fills up a batch; None: the one that ends a text.
         bos_token: The one that begins a text; None or empty for none.
         unk_token: The one for what is unknown, which byte-level encoding never meets; likewise.
+        text_field: Where records have their text: a key or column, dotted where they are nested.
     """
 
     vocab_size: Int
@@ -68,6 +76,7 @@ class Options(Message, frozen=True):
     pad_token: str | None = None
     bos_token: str | None = None
     unk_token: str | None = None
+    text_field: str = DEFAULT_TEXT_FIELD
 
     @property
     def merges(self) -> int:
@@ -110,6 +119,7 @@ class Options(Message, frozen=True):
         _check_choice("errors", self.errors, ("strict", "replace"))
         for name in self.export:
             _check_choice("export", name, ("pickle",))
+        _check_field(self.text_field)
         if self.min_frequency < 0:
             raise UsageError(f"min-frequency is {self.min_frequency}", hint="0 or more")
         if self.max_token_length < 0 or self.max_token_length == 1:
@@ -231,14 +241,23 @@ class Request(Struct, frozen=True):
         out: The run's directory, not there yet.
         options: What decides the tokenizer.
         resources: Where the work is done.
-        format: How the sources are read: one of `formats.FORMATS`.
+        format: How the sources are read: one of `formats.names.ASKED`.
+        documents: In place of sources: the documents themselves, as they come.
+        spool: The folder in which what arrives is spooled; None for the run's directory.
     """
 
     sources: tuple[str, ...]
     out: Path
     options: Options
     resources: Resources = Resources()
-    format: str = "auto"
+    format: str = AUTO
+    documents: Iterable[Any] | None = None
+    spool: Path | None = None
+
+    @property
+    def arrives(self) -> bool:
+        """Whether the corpus is no file yet, but documents or standard input."""
+        return self.documents is not None or self.sources == (STANDARD_INPUT,)
 
     def checked(self) -> Self:
         """This request, if it makes sense.
@@ -248,7 +267,18 @@ class Request(Struct, frozen=True):
         """
         self.options.checked()
         self.resources.checked()
-        _check_choice("format", self.format, FORMATS)
+        _check_choice("format", self.format, ASKED)
+        if not self.arrives and STANDARD_INPUT in self.sources:
+            raise UsageError(
+                "standard input cannot be counted beside other sources, nor twice",
+                hint="pipe the files into it as well: cat FILE - | bpefleet train - …; "
+                "a file called - is ./-",
+            )
+        if self.spool is not None and _URL.match(str(self.spool)):
+            raise UsageError(
+                f"the spool is to be at {self.spool}, which seems to be a URL",
+                hint="name a folder that all workers see",
+            )
         return self
 
 
@@ -283,6 +313,14 @@ def _check_roles(roles: dict[str, str], tokens: tuple[str, ...]) -> None:
                 f"{role.replace('_', '-')} is {token!r}, which is no special token",
                 hint=f"one of {' '.join(tokens)}" if tokens else "there are none",
             )
+
+
+def _check_field(name: str) -> None:
+    if not all(name.split(".")):
+        raise UsageError(
+            f"text-field is {name!r}",
+            hint="the name of a key or column, or a path of them such as meta.text",
+        )
 
 
 def _check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:

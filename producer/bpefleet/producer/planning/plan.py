@@ -12,6 +12,7 @@ from bpefleet.kernel import FORMAT_VERSION
 from bpefleet.kernel.segments import engine
 from bpefleet.producer.planning.options import Options
 from bpefleet.producer.planning.sources import SourceFile
+from bpefleet.shared.corpus.formats import FORMATS, TABLES, compression_of
 from bpefleet.shared.errors import SourceChangedError, SourceError
 from bpefleet.shared.pretokens.patterns import counting_digest, resolve
 from bpefleet.shared.wire.messages import (
@@ -27,7 +28,7 @@ from bpefleet.shared.wire.messages import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-PLAN_VERSION: Final = 3
+PLAN_VERSION: Final = 4
 _MOST: Final = 1 << 56
 """Bytes: no corpus has so many, and a sum of such numbers still fits 64 bits."""
 _RUN: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -48,7 +49,8 @@ class Plan(Message, frozen=True):
         run: The run's name, unique: letters, digits and `-`.
         options: What decides the tokenizer.
         files: The corpus.
-        chunks: For each chunk its segments: index into `files`, start, end (bytes).
+        chunks: For each chunk its segments: index into `files`, start, end (bytes, or rows of
+            a table).
         payload_version: The kernel's payload format.
         digest: Hex digest of what the counts depend on; every payload carries it.
         engine: The scanner and its Unicode version.
@@ -95,39 +97,54 @@ class Plan(Message, frozen=True):
             raise MessageError("Plan: odd run or digest")
         if any("\0" in file.path for file in self.files) or self.total_bytes >= _MOST:
             raise MessageError("Plan.files: a name or a size that no file has")
-        sizes = [file.size for file in self.files]
-        count = len(sizes)
+        if any(file.format not in FORMATS for file in self.files):
+            raise MessageError("Plan.files: a format that is not read")
+        extents = [file.extent for file in self.files]
+        count = len(extents)
         for chunk in self.chunks:
-            if not chunk or not all(i < count and a < b <= sizes[i] for i, a, b in chunk):
+            if not chunk or not all(i < count and a < b <= extents[i] for i, a, b in chunk):
                 raise MessageError("Plan.chunks: a chunk is empty or lies outside the files")
+        whole = {i for i, file in enumerate(self.files) if compression_of(file.format)}
+        if any(i in whole and b - a < extents[i] for chunk in self.chunks for i, a, b in chunk):
+            raise MessageError("Plan.chunks: a part of a compressed file")
         return self
 
     @property
     def total_bytes(self) -> int:
-        """Bytes of the corpus."""
-        return sum(file.size for file in self.files)
+        """Bytes of text in the corpus: of plain text exactly, else as expected."""
+        return sum(file.text for file in self.files)
 
     def spec(self, chunk: int, errors: str = "") -> CountSpec:
         """What a worker is told of a chunk; `errors` in place of what the plan says of them."""
-        segments = tuple(Segment(self.files[i].path, a, b) for i, a, b in self.chunks[chunk])
+        segments = tuple(
+            Segment(self.files[i].path, a, b, self.files[i].format)
+            for i, a, b in self.chunks[chunk]
+        )
         return CountSpec(
             segments=segments,
             pattern=self.options.pattern,
             special_tokens=self.options.special_tokens,
             errors=errors or self.options.errors,
             digest=self.digest,
+            text_field=self.options.text_field,
         )
 
     def chunk_bytes(self, chunk: int) -> int:
-        """Bytes of text in a chunk."""
-        return sum(end - start for _, start, end in self.chunks[chunk])
+        """Bytes of text in a chunk: of plain text exactly, else as expected."""
+        files = self.files
+        return sum(files[i].text_to(b) - files[i].text_to(a) for i, a, b in self.chunks[chunk])
 
     def describe(self, chunk: int) -> str:
-        """A chunk in words: `corpus.txt [64.0-96.0 MiB]`."""
+        """A chunk in words: `corpus.txt [64.0-96.0 MiB]`, `a.parquet [rows 0-1,000]`."""
         first, start, end = self.chunks[chunk][0]
-        name = Path(self.files[first].path).name
+        file = self.files[first]
+        name = Path(file.path).name
         if (more := len(self.chunks[chunk]) - 1) > 0:
             return f"{name} and {more} more"
+        if file.format in TABLES:
+            return f"{name} [rows {start:,}-{end:,}]"
+        if compression_of(file.format):
+            return name
         return f"{name} [{start / 2**20:.1f}-{end / 2**20:.1f} MiB]"
 
     def changed(self, chunk: int) -> Failed | None:

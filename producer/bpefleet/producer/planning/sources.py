@@ -1,4 +1,4 @@
-"""Which files the sources name: files, folders and globs of UTF-8 text."""
+"""Which files the sources name: files, folders and globs, each file in its format."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.kernel.opening import opened
-from bpefleet.producer.planning.formats import BINARY, format_of, remedy, said_of
+from bpefleet.producer.planning.formats.expected import Expectations
+from bpefleet.producer.planning.formats.names import AUTO, BINARY, NAMES, remedy, said_of
+from bpefleet.producer.planning.formats.tell import format_of
 from bpefleet.producer.planning.walk import Walk
+from bpefleet.shared.corpus.formats import FORMATS, TABLES, TEXT, kind_of
 from bpefleet.shared.errors import NotTextError, SourceError
 from bpefleet.shared.wire.messages import Int, Message, Natural
 
@@ -22,18 +25,48 @@ logger = logging.getLogger(__name__)
 _NAMED: Final = 3
 
 
-class SourceFile(Message, frozen=True):
+class SourceFile(Message, frozen=True, omit_defaults=True):
     """One file of the corpus as it was when the run was planned.
 
     Attributes:
         path: Absolute path.
         size: Bytes.
         mtime_ns: Time of last change, nanoseconds since the epoch.
+        format: How it is read: one of `bpefleet.shared.corpus.formats.FORMATS`.
+        rows: Rows of a table; 0 for other formats.
+        expected: Bytes of text that it is expected to hold; None for as many as it has itself.
     """
 
     path: str
     size: Natural
     mtime_ns: Int
+    format: str = TEXT
+    rows: Natural = 0
+    expected: Natural | None = None
+
+    @property
+    def extent(self) -> int:
+        """What its segments count in, in all: rows of a table, else bytes of the file."""
+        return self.rows if self.format in TABLES else self.size
+
+    @property
+    def text(self) -> int:
+        """Bytes of text in it: of plain text exactly, else as expected."""
+        return self.size if self.expected is None else self.expected
+
+    def text_to(self, place: int) -> int:
+        """Bytes of text before a place in the file, as if it were spread evenly.
+
+        Args:
+            place: At most `extent`, and counted as that is.
+        """
+        return place if self.expected is None else self.expected * place // max(1, self.extent)
+
+    def place_of(self, text: int) -> int:
+        """The first place with at least so many bytes of text before it; at most `extent`."""
+        if self.expected is None:
+            return min(text, self.size)
+        return min(self.extent, -(-text * self.extent // max(1, self.expected)))
 
 
 def _go_on() -> None:
@@ -44,7 +77,8 @@ def find_files(
     sources: Sequence[str | os.PathLike[str]],
     *,
     out: Path | None = None,
-    insist: bool = False,
+    asked: str = AUTO,
+    text_field: str = "text",
     check: Callable[[], object] = _go_on,
 ) -> list[SourceFile]:
     """List the files that `sources` name, each once: in the order given, folders sorted.
@@ -57,26 +91,29 @@ def find_files(
     Args:
         sources: Files, folders, globs.
         out: The directory of the run that is being planned. It is no source, wherever it lies.
-        insist: Whether to take files for plain text whatever their names say, see `format_of`. In
-            folders and globs, what cannot be text is then passed over.
+        asked: What files are to be read as, see `format_of`. In folders and globs, what cannot be
+            that is then passed over.
+        text_field: Where records have their text.
         check: Called before each file; what it raises ends the listing.
 
     Raises:
-        SourceError: A source is missing, unreadable, empty, or names no text.
+        SourceError: A source is missing, unreadable, damaged, empty, or names no text; or a table
+            has no such column of text.
         NotTextError: One is in a format that is not read.
+        UsageError: There are tables, and pyarrow is not installed.
     """
     if not sources:
         raise SourceError("no source is given", hint="name a file, a folder or a glob")
     found: dict[str, SourceFile] = {}
     repeated = 0
-    finder = _Finder(out, check, insist=insist)
+    finder = _Finder(out, check, asked, Expectations(text_field))
     for source in sources:
         for file in finder.files(os.fspath(source)):
             repeated += file.path in found
             found.setdefault(file.path, file)
     if repeated:
         logger.warning("%s named more than once, read once", _files(repeated))
-    if json := [path for path in found if path.lower().endswith(".json")]:
+    if json := [file.path for file in found.values() if _is_json_as_text(file)]:
         text = "%s: JSON is counted as it stands, quotes and escapes included"
         logger.warning(text, _few(json))
     return list(found.values())
@@ -85,10 +122,17 @@ def find_files(
 class _Finder:
     """Lists the files of one source after the other."""
 
-    def __init__(self, out: Path | None, check: Callable[[], object], *, insist: bool) -> None:
+    def __init__(
+        self,
+        out: Path | None,
+        check: Callable[[], object],
+        asked: str,
+        expectations: Expectations,
+    ) -> None:
         self._out = out
         self._check = check
-        self._insist = insist
+        self._asked = asked
+        self._expectations = expectations
 
     def files(self, source: str) -> list[SourceFile]:
         """The files that a source names.
@@ -113,14 +157,17 @@ class _Finder:
             raise SourceError(f"{path}: no such file or folder")
         if not path.is_file():
             raise SourceError(f"{path}: not a regular file", hint="save the text to a file first")
-        file, name = self._look(path, picked=True)
+        file = self._look(path, picked=True)
         if file.size == 0:
             raise SourceError(f"{path}: the file is empty")
-        if name:
+        if file.format not in FORMATS:
+            asked = "" if self._asked == AUTO else f" as {NAMES[self._asked]}"
             raise NotTextError(
-                f"{path}: the file is {said_of(name)}, and only plain UTF-8 text is read",
-                hint=remedy(name, str(path)),
+                f"{path}: the file is {said_of(file.format)}, which is not read{asked}",
+                hint=remedy(file.format, str(path)),
             )
+        if file.extent == 0:
+            raise SourceError(f"{path}: the table has no rows")
         return file
 
     def _texts(self, source: str, paths: Iterable[Path], walk: Walk) -> list[SourceFile]:
@@ -132,11 +179,11 @@ class _Finder:
             matched = True
             if not path.is_file():
                 continue
-            file, name = self._look(path, picked=False)
-            if file.size and not name:
+            file = self._look(path, picked=False)
+            if file.extent and file.format in FORMATS:
                 texts.append(file)
-            elif file.size and name != BINARY and not self._insist:
-                refused[str(path)] = name
+            elif file.extent and file.format != BINARY and self._asked == AUTO:
+                refused[str(path)] = file.format
             else:
                 passed_over.append(str(path))
         if walk.runs:
@@ -150,17 +197,24 @@ class _Finder:
             raise _refusal(source, refused)
         if passed_over:
             count, names = _files(len(passed_over)), _few(passed_over)
-            logger.warning("%s: %s passed over (empty or binary): %s", source, count, names)
+            others = "binary" if self._asked in (AUTO, TEXT) else f"no {NAMES[self._asked]}"
+            text = "%s: %s passed over (empty or %s): %s"
+            logger.warning(text, source, count, others, names)
         if not texts:
             raise SourceError(f"{source}: no text file in it")
         return texts
 
-    def _look(self, path: Path, *, picked: bool) -> tuple[SourceFile, str]:
-        """A file as it is now, and its format, if it is no text."""
-        with opened(str(path)) as descriptor:
+    def _look(self, path: Path, *, picked: bool) -> SourceFile:
+        """A file as it is now. What its format is called, if that is not read."""
+        name = str(path)
+        with opened(name) as descriptor:
             facts = os.fstat(descriptor)
-            name = format_of(descriptor, str(path), picked=picked, insist=self._insist)
-        return SourceFile(_absolute(path), facts.st_size, facts.st_mtime_ns), name
+            size = facts.st_size
+            found = format_of(descriptor, name, picked=picked, asked=self._asked)
+            rows, text = 0, None
+            if size and found in FORMATS:
+                rows, text = self._expectations.rows_and_text(descriptor, name, size, found)
+        return SourceFile(_absolute(path), size, facts.st_mtime_ns, found, rows, text)
 
 
 def _absolute(path: Path) -> str:
@@ -178,10 +232,16 @@ def _refusal(source: str, refused: dict[str, str]) -> NotTextError:
     """The error for files that hold text, most likely, in formats that are not read."""
     each = _few(f"{path} is {said_of(name)}" for path, name in refused.items())
     return NotTextError(
-        f"{source}: {_files(len(refused))} found that hold no plain UTF-8 text: {each}",
-        hint="convert them, or name the text alone with a glob such as 'FOLDER/**/*.txt'; with "
-        "--format text what cannot be text is passed over, and JSON Lines counted as it stands",
+        f"{source}: {_files(len(refused))} found in formats that are not read: {each}",
+        hint="convert them, give them the endings of what they are, or name the others alone with "
+        "a glob such as 'FOLDER/**/*.txt'; with --format text all files that can be are read as "
+        "plain text, the others passed over",
     )
+
+
+def _is_json_as_text(file: SourceFile) -> bool:
+    names = [suffix.lower() for suffix in Path(file.path).suffixes[-2:]]
+    return kind_of(file.format) == TEXT and ".json" in names
 
 
 def _why(error: OSError) -> str:

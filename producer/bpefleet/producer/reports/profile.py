@@ -99,12 +99,13 @@ def profile(directory: RunDirectory, times: Times | None = None) -> Profile:
         for name, took in (manifest.stages.items() if manifest else ())
     )
     workers = tuple(_workers(times.ends))
+    total = manifest.totals.bytes if manifest else directory.plan.total_bytes
     return Profile(
         run=directory.plan.run,
         name=directory.path.absolute().name,
         counts_of=manifest.counts_of if manifest else "",
-        bytes=directory.plan.total_bytes,
-        counted=_counted(manifest, directory.plan.total_bytes),
+        bytes=total,
+        counted=_counted(manifest, total),
         stages=stages,
         counting=_counting([end for end in times.ends if end.scan_seconds]),
         rate=median(rates) if rates else 0.0,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import codecs
 import os
+from collections import defaultdict
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.kernel.opening import opened
-from bpefleet.shared.errors import SourceChangedError, SourceError
+from bpefleet.producer.planning.options import DEFAULT_TEXT_FIELD
+from bpefleet.producer.reports.stretches import texts_of
+from bpefleet.shared.corpus.formats import compression_of
 from bpefleet.shared.tokenizer.specials import split_special
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ MOST_SOURCES: Final = 24
 _PIECE: Final = 64 * 1024
 _OTHERS: Final = "(others)"
 _TOP: Final = "(top folder)"
-_SPACES: Final = b" \n"
-_REMEDY: Final = "name other text to measure on: --held-out FILE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,25 +45,31 @@ class Source:
         return sum(len(text.encode()) for text in self.texts)
 
 
-def sample(files: Sequence[SourceFile], special_tokens: Iterable[str], budget: int) -> list[Source]:
+def sample(
+    files: Sequence[SourceFile],
+    special_tokens: Iterable[str],
+    budget: int,
+    text_field: str = DEFAULT_TEXT_FIELD,
+) -> list[Source]:
     """Sample a corpus: stretches of 64 KiB at even distances, from each source by its size.
 
     Args:
         files: The corpus.
         special_tokens: Left out of the sample.
         budget: Bytes in all, about; a small source gives up to 64 KiB whatever its share.
+        text_field: Where records have their text.
 
     Raises:
         SourceError: A file cannot be read.
         SourceChangedError: A file is not what it was when the run was planned.
     """
     special = split_special(special_tokens)
-    whole = sum(file.size for file in files)
+    whole = sum(file.text for file in files)
     found = []
     for name, members in group(files).items():
-        size = sum(file.size for file in members)
+        size = sum(file.text for file in members)
         wanted = min(size, max(_PIECE, budget * size // max(1, whole)))
-        texts = [_decoded(*piece) for piece in _pieces(members, size, wanted)]
+        texts = _texts(members, size, wanted, text_field.split("."))
         cut = [part for text in texts for part in (special.split(text) if special else [text])]
         found.append(Source(name, size, tuple(part for part in cut if part)))
     return found
@@ -80,21 +85,37 @@ def group(files: Sequence[SourceFile]) -> dict[str, list[SourceFile]]:
         if len(files) > MOST_SOURCES:
             name = f"{parts[0]}/" if len(parts) > 1 else _TOP
         found.setdefault(name, []).append(file)
-    ordered = sorted(found, key=lambda name: (-sum(f.size for f in found[name]), name))
+    ordered = sorted(found, key=lambda name: (-sum(f.text for f in found[name]), name))
     kept = {name: found[name] for name in ordered[: MOST_SOURCES - 1]}
     if rest := [file for name in ordered[MOST_SOURCES - 1 :] for file in found[name]]:
         kept[_OTHERS] = rest
     return kept
 
 
-def _pieces(files: Sequence[SourceFile], size: int, wanted: int) -> Iterator[tuple[bytes, bool]]:
-    """Stretches of the files as one text; each with whether it begins a file.
+def _texts(
+    files: Sequence[SourceFile], size: int, wanted: int, field: Sequence[str]
+) -> Iterator[str]:
+    """The texts of stretches of the files; of a compressed file all that is wanted at once."""
+    at_once: defaultdict[SourceFile, int] = defaultdict(int)
+    for file, start, end in _stretches(files, size, wanted):
+        if compression_of(file.format):
+            at_once[file] += end - start
+        else:
+            yield from texts_of(file, start, end, field)
+    for file, length in at_once.items():
+        yield from texts_of(file, 0, length, field)
+
+
+def _stretches(
+    files: Sequence[SourceFile], size: int, wanted: int
+) -> Iterator[tuple[SourceFile, int, int]]:
+    """Stretches of the files as one text, in bytes of their text.
 
     One that reaches the end of its file goes on in the next, as a stretch of its own.
     """
     count = max(1, wanted // _PIECE)
     length = min(_PIECE, wanted)
-    starts = [0, *accumulate(file.size for file in files)]
+    starts = [0, *accumulate(file.text for file in files)]
     at = 0
     for i in range(count):
         begin = i * size // count
@@ -104,34 +125,4 @@ def _pieces(files: Sequence[SourceFile], size: int, wanted: int) -> Iterator[tup
         for j in range(at, len(files)):
             if starts[j] >= end:
                 break
-            start = max(0, begin - starts[j])
-            yield _read(files[j], start, min(files[j].size, end - starts[j])), start == 0
-
-
-def _read(file: SourceFile, start: int, end: int) -> bytes:
-    try:
-        with opened(file.path) as descriptor:
-            facts = os.fstat(descriptor)
-            data = os.pread(descriptor, end - start, start)
-    except OSError as error:
-        raise SourceError(f"{file.path}: {error.strerror}", hint=_REMEDY) from error
-    if (facts.st_size, facts.st_mtime_ns) != (file.size, file.mtime_ns):
-        raise SourceChangedError(f"{file.path} has changed since the run was planned", hint=_REMEDY)
-    return data if end == file.size else _without_half_word(data)
-
-
-def _decoded(data: bytes, begins: bool) -> str:  # noqa: FBT001  one of a pair
-    """A stretch as text, from its first space on if it begins within a file."""
-    if not begins:
-        at = min((found for space in _SPACES if (found := data.find(space)) >= 0), default=0)
-        # Without any space, as in Chinese: from the first whole character on.
-        while at < len(data) and data[at] & 0xC0 == 0x80:  # noqa: PLR2004
-            at += 1
-        data = data[at:]
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    return decoder.decode(data, final=False)  # half a character at the end is left out
-
-
-def _without_half_word(data: bytes) -> bytes:
-    end = max(data.rfind(space) for space in _SPACES)
-    return data[:end] if end > 0 else data
+            yield files[j], max(0, begin - starts[j]), min(files[j].text, end - starts[j])

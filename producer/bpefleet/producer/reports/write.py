@@ -70,8 +70,9 @@ def write_report(
     directory = RunDirectory.open(path)
     manifest = directory.finished
     tokenizer = Tokenizer.load(path)
-    files = find_files(held_out) if held_out else directory.plan.files
-    sources = sample(files, tokenizer.special_tokens, sample_bytes or SAMPLE)
+    field = manifest.options.text_field
+    files = find_files(held_out, text_field=field) if held_out else directory.plan.files
+    sources = sample(files, tokenizer.special_tokens, sample_bytes or SAMPLE, field)
     compared, failed = _compare(compare, sources)
     times = read_times(directory)
     facts = Facts(

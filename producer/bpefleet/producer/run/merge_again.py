@@ -1,4 +1,4 @@
-"""Trains another tokenizer on a run's counts: other size, tie rule or limits, no counting."""
+"""Trains another tokenizer on the counts of runs: other size, tie rule or limits, no counting."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from bpefleet.producer.fleet.local_trainer import TrainerProcess
 from bpefleet.producer.observing.merging_view import MergingView
 from bpefleet.producer.observing.status_file import StatusFile
 from bpefleet.producer.progress.progress import Progress
+from bpefleet.producer.run.all_counts import add_up
 from bpefleet.producer.run.outcome import report
 from bpefleet.producer.run.pipeline import RunResult
 from bpefleet.producer.store.claim import new_run
@@ -22,55 +23,58 @@ from bpefleet.producer.store.stop import Stop
 from bpefleet.producer.training.artifacts import warn_of_unwritten
 from bpefleet.producer.training.milestones import Milestones
 from bpefleet.producer.training.versions import versions
-from bpefleet.shared.errors import ChunksFailedError, InterruptedRunError
+from bpefleet.shared.errors import InterruptedRunError
 from bpefleet.shared.pretokens.patterns import resolve
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
-
-    from bpefleet.producer.store.manifest import Missing
 
 
 def merge_again(
-    path: Path, out: Path, options: dict[str, Any], *, show: bool = True, quiet: bool = False
+    paths: Sequence[Path],
+    out: Path,
+    options: dict[str, Any],
+    *,
+    show: bool = True,
+    quiet: bool = False,
 ) -> RunResult:
-    """Train on the counts of a run whose chunks are all counted.
+    """Train on the counts of one or more runs whose chunks are all counted, added up.
 
     Args:
-        path: The run with the counts; it is not changed.
+        paths: The runs with the counts; they are not changed.
         out: The new run's directory.
-        options: The fields of `Options` to change; None leaves one as it is.
+        options: The fields of `Options` to change; None leaves one as the first run has it.
         show: Whether to show progress and warnings on stderr.
         quiet: Whether to show no progress.
 
     Raises:
+        UsageError: A run is named twice, or the runs did not split text in the same way.
         ChunksFailedError: Not all chunks are counted, nor accepted as missing.
         BpefleetError: It cannot be done; the class and the text say why and what to do.
     """
-    source = RunDirectory.open(path)
+    sources = [RunDirectory.open(path) for path in paths]
     changes = {name: value for name, value in options.items() if value is not None}
-    chosen = replace(source.plan.options, **changes).checked()
+    chosen = replace(sources[0].plan.options, **changes).checked()
     start = Stage()
     try:
         with Progress(show=show, quiet=quiet) as progress, new_run(out, whole=True) as place:
             stop = Stop(out)
             warn_of_unwritten(resolve(chosen.pattern))
-            before = source.manifest
-            missing = before.missing if before else ()
-            ledger = _all_counts(source, missing)
-            directory = place.create(replace(source.plan, run=secrets.token_hex(6), options=chosen))
+            counted = add_up(sources)
+            plan = replace(counted.plan, run=secrets.token_hex(6), options=chosen)
+            directory = place.create(plan)
             with TrainerProcess(out) as trainer:
-                ledger.copy_to(directory.counts)
+                Ledger.add_up(directory.counts, counted.ledgers)
                 status = StatusFile(directory)
                 status.began(start.at)
                 view = MergingView(status, progress)
-                view.begin(ledger)
-                own = f"run {source.plan.run} ({path.absolute().name})"
+                view.begin(Ledger(directory.counts, plan.digest, tidy=False))
                 facts = Facts(
-                    versions=versions(source.plan.engine),
+                    versions=versions(plan.engine),
                     stages={"counts": start.took()},
-                    missing=missing,
-                    counts_of=(before and before.counts_of) or own,
+                    missing=counted.missing,
+                    counts_of=counted.said,
                 )
                 manifest = trainer.train(facts, Milestones(directory.plan), view, stop)
                 status.close()
@@ -78,16 +82,3 @@ def merge_again(
     except (KeyboardInterrupt, InterruptedRunError):
         raise InterruptedRunError("stopped", hint="start again") from None
     return RunResult(out, manifest, start.seconds)
-
-
-def _all_counts(source: RunDirectory, missing: tuple[Missing, ...]) -> Ledger:
-    """A run's counts, without the chunks that are known to be missing from them."""
-    count = len(source.plan.chunks)
-    # Another process may be working on that run: nothing there is changed.
-    ledger = Ledger(source.counts, source.plan.digest, chunks=count, tidy=False)
-    if left := set(range(count)) - ledger.chunks - {one.chunk for one in missing}:
-        raise ChunksFailedError(
-            f"{len(left)} of {count} chunks of {source.path} are not counted",
-            hint=f"finish it first: bpefleet resume {source.path}",
-        )
-    return ledger

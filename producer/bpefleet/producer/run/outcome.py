@@ -22,6 +22,9 @@ def report(manifest: Manifest) -> None:
         found = several(totals.replaced, "invalid byte sequence")
         were = "was" if totals.replaced == 1 else "were"
         logger.warning("%s %s replaced by U+FFFD", found, were)
+    if totals.absent:
+        text = "%s of %s had no text"
+        logger.warning(text, f"{totals.absent:,}", several(totals.records, "record"))
     if totals.unmatched_bytes:
         text = "%s bytes of text match no part of the pattern and were not counted"
         logger.warning(text, f"{totals.unmatched_bytes:,}")

@@ -6,6 +6,8 @@ split → enqueue → (Redis) → count → publish → (Redis) → fold → mer
 from __future__ import annotations
 
 import logging
+import os
+from collections import Counter
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,17 +22,20 @@ from bpefleet.producer.counting.session import Session, session
 from bpefleet.producer.files.lock import locked
 from bpefleet.producer.fleet.fleet import Fleet
 from bpefleet.producer.planning.chunk_size import demand_few, even_chunk_size
-from bpefleet.producer.planning.options import least_chunk_size
+from bpefleet.producer.planning.options import Request, least_chunk_size
 from bpefleet.producer.planning.plan import Plan
 from bpefleet.producer.planning.sources import find_files
 from bpefleet.producer.planning.split import split
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.progress.step import Step
+from bpefleet.producer.run.absent_text import demand_text
+from bpefleet.producer.run.arrival import from_spool, keeping, received
 from bpefleet.producer.run.halt import Halt
 from bpefleet.producer.run.missing import all_counted
 from bpefleet.producer.run.outcome import kept, report
+from bpefleet.producer.spooling.spool import done, ended
 from bpefleet.producer.store.claim import new_run
-from bpefleet.producer.store.directory import RunDirectory
+from bpefleet.producer.store.directory import PLAN, RunDirectory
 from bpefleet.producer.store.manifest import Facts, Manifest
 from bpefleet.producer.store.stage import Stage
 from bpefleet.producer.store.stop import Stop
@@ -38,6 +43,7 @@ from bpefleet.producer.training.artifacts import warn_of_unwritten
 from bpefleet.producer.training.milestones import Milestones
 from bpefleet.producer.training.trainer import train_tokenizer
 from bpefleet.producer.training.versions import versions
+from bpefleet.shared.corpus.formats import TEXT
 from bpefleet.shared.errors import (
     BpefleetError,
     InterruptedRunError,
@@ -52,8 +58,9 @@ from bpefleet.shared.tokenizer import Tokenizer
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from bpefleet.producer.planning.options import Request, Resources
+    from bpefleet.producer.planning.options import Resources
     from bpefleet.producer.planning.sources import SourceFile
+    from bpefleet.producer.spooling.spool import Spool
     from bpefleet.producer.store.manifest import Missing
     from bpefleet.producer.store.stage import Took
     from bpefleet.producer.training.sample_tokens import Picked
@@ -99,32 +106,46 @@ def run(request: Request) -> RunResult:
     Raises:
         BpefleetError: It cannot be done; the class and the text say why and what to do.
     """
-    options, resources = request.checked().options, request.resources
+    request = request.checked()
+    options, resources = request.options, request.resources
     begun = Stage()
     with _progress(resources) as progress, ExitStack() as stack:
         with new_run(request.out) as place, _stopping(request.out) as stop:
             warn_of_unwritten(resolve(options.pattern))
-            progress.show(_PLAN)
-            insist = request.format == "text"
-            files = find_files(request.sources, out=request.out, insist=insist, check=stop.check)
-            total = sum(file.size for file in files)
-            if resources.chunk_size is not None:
-                demand_few(total, resources.chunk_size)
-            # The server and the workers start while the corpus is being split.
-            fleet = _fleet(stack, resources, files, request.out)
-            cutter = Cutter(resolve(options.pattern).name, options.special_tokens)
-            length = resources.chunk_size_for(options.pattern)
-            least = least_chunk_size(options.pattern)
-            length = even_chunk_size(total, length, fleet.size if fleet else 1, least=least)
-            chunks = list(stop.checked(split(files, cutter, length)))
-            if fleet is not None:
-                fleet.announce()
-            directory = place.create(Plan.make(options, files, chunks))
-            _log_plan(directory.plan, begun)
+            request = received(request, progress, stop)
+            with keeping(request.out):
+                plan, fleet = _planned(request, stack, progress, stop)
+            directory = place.create(plan)
+            _log_plan(plan, begun)
             result = _complete(directory, resources, fleet, progress, stop, begun=begun)
-        result = replace(_report(result, resources, fleet, progress), seconds=begun.seconds)
-        _stay(fleet, resources)
-    return result
+        return _ended(result, resources, fleet, progress, begun)
+
+
+def _planned(
+    request: Request, stack: ExitStack, progress: Progress, stop: Stop
+) -> tuple[Plan, Fleet | None]:
+    """Plan a run. The server and the workers start while its corpus is being split."""
+    options, resources = request.options, request.resources
+    progress.show(_PLAN)
+    files = find_files(
+        request.sources,
+        out=request.out,
+        asked=request.format,
+        text_field=options.text_field,
+        check=stop.check,
+    )
+    total = sum(file.text for file in files)
+    if resources.chunk_size is not None:
+        demand_few(total, resources.chunk_size)
+    fleet = _fleet(stack, resources, files, request.out)
+    cutter = Cutter(resolve(options.pattern).name, options.special_tokens)
+    length = resources.chunk_size_for(options.pattern)
+    least = least_chunk_size(options.pattern)
+    length = even_chunk_size(total, length, fleet.size if fleet else 1, least=least)
+    chunks = list(stop.checked(split(files, cutter, length)))
+    if fleet is not None:
+        fleet.announce()
+    return Plan.make(options, files, chunks), fleet
 
 
 def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunResult:
@@ -138,6 +159,8 @@ def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunR
     Raises:
         BpefleetError: It cannot be done; the class and the text say why and what to do.
     """
+    if not os.path.lexists(path / PLAN) and (spool := ended(path)) is not None:
+        return _resume_spooled(path, spool, resources)
     directory = RunDirectory.open(path)
     _demand_unfinished(directory)
     directory.plan.check_files()
@@ -152,8 +175,34 @@ def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunR
             if fleet is not None:
                 fleet.announce()
             result = _complete(directory, resources, fleet, progress, stop, begun=begun, only=only)
-        result = replace(_report(result, resources, fleet, progress), seconds=begun.seconds)
-        _stay(fleet, resources)
+        return _ended(result, resources, fleet, progress, begun)
+
+
+def _resume_spooled(path: Path, spool: Spool, resources: Resources) -> RunResult:
+    """Go on with a run that was stopped after everything had arrived, and before it had a plan."""
+    request = from_spool(Request((), path, spool.options, resources), spool).checked()
+    begun = Stage()
+    with _progress(resources) as progress, ExitStack() as stack:
+        with locked(path), _stopping(path) as stop:
+            if os.path.lexists(path / PLAN):
+                again = f"go on with it: bpefleet resume {path}"
+                raise OutputError(f"{path} was planned by another process just now", hint=again)
+            warn_of_unwritten(resolve(spool.options.pattern))
+            with keeping(path):
+                plan, fleet = _planned(request, stack, progress, stop)
+            directory = RunDirectory.create(path, plan)
+            _log_plan(plan, begun)
+            result = _complete(directory, resources, fleet, progress, stop, begun=begun)
+        return _ended(result, resources, fleet, progress, begun)
+
+
+def _ended(
+    result: RunResult, resources: Resources, fleet: Fleet | None, progress: Progress, begun: Stage
+) -> RunResult:
+    """What follows on a finished run: the report, which reads the corpus, and the page."""
+    result = replace(_report(result, resources, fleet, progress), seconds=begun.seconds)
+    done(result.directory)
+    _stay(fleet, resources)
     return result
 
 
@@ -163,17 +212,22 @@ def _progress(resources: Resources) -> Progress:
 
 def _log_plan(plan: Plan, begun: Stage) -> None:
     bind(run=plan.run)
+    formats = Counter(file.format for file in plan.files)
+    of_each = ", ".join(f"{count:,} {name}" for name, count in sorted(formats.items()))
+    others = f" ({of_each})" if set(formats) - {TEXT} else ""
     logger.info(
-        "run %s is planned: %s of %s in all, from %s",
+        "run %s is planned: %s of %s in all, from %s%s",
         plan.run,
         several(len(plan.chunks), "chunk"),
         size(plan.total_bytes),
         several(len(plan.files), "file"),
+        others,
         extra={
             "run": plan.run,
             "chunks": len(plan.chunks),
             "bytes": plan.total_bytes,
             "files": len(plan.files),
+            "formats": dict(formats),
             "seconds": round(begun.seconds, 3),
         },
     )
@@ -281,6 +335,7 @@ def _with_fleet(this: Session, fleet: Fleet, begun: Stage) -> Manifest:
             if fleet.stays:
                 this.status.mirror = mirror(fleet.url)
     missing = all_counted(this, failed)
+    demand_text(this)
     totals = this.ledger.totals
     stages["count"] = structs.replace(
         start.took(),
@@ -302,6 +357,7 @@ def _in_process(this: Session, begun: Stage) -> Manifest:
     with this.stop.on_signals():
         failed = count_here(this)
     missing = all_counted(this, failed)
+    demand_text(this)
     counted = this.ledger.totals.bytes_read - before
     stages["count"] = structs.replace(start.took(), bytes=counted)
     _log_counts(this, stages["count"])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from bpefleet.producer.files.atomic import TEMPORARY, sync_folder
 from bpefleet.producer.files.lock import LOCK, is_lock, locked
+from bpefleet.producer.spooling import spool
 from bpefleet.producer.store.directory import COUNTS, PLAN, RunDirectory
 from bpefleet.producer.store.stop import CANCEL
 from bpefleet.shared.errors import InterruptedRunError, OutputError
@@ -25,7 +26,14 @@ if TYPE_CHECKING:
 
     from bpefleet.producer.planning.plan import Plan
 
-_LEFT_BY_A_CRASH: Final = {COUNTS, PLAN + TEMPORARY, LOCK, CANCEL, CANCEL + TEMPORARY}
+_LEFT_BY_A_CRASH: Final = {
+    COUNTS,
+    PLAN + TEMPORARY,
+    LOCK,
+    CANCEL,
+    CANCEL + TEMPORARY,
+    spool.SPOOL,
+}
 """The files that may be in a directory before its plan is written."""
 
 _TRIES: Final = 100
@@ -69,6 +77,7 @@ def new_run(path: Path, *, whole: bool = False) -> Iterator[Place]:
     with ExitStack() as stack:
         made = _make_and_lock(path, stack)
         check_free(path)  # another process may have come between
+        spool.remove(path)  # one that a crash left: what it lacks is not to be had from it
         if path not in made:
             with suppress(OSError):  # a file system without modes
                 path.chmod(0o700)
@@ -76,9 +85,10 @@ def new_run(path: Path, *, whole: bool = False) -> Iterator[Place]:
         try:
             yield place
         except BaseException as error:
+            kept = spool.has_ended(path)  # what arrived may not arrive a second time
             if isinstance(error, InterruptedRunError):
                 error.hint = error.hint or "nothing was counted yet; start again"
-            if whole or place.run is None or not place.run.touched:
+            if whole or not (kept or (place.run is not None and place.run.touched)):
                 _remove(path, made)
             raise
 
@@ -94,7 +104,7 @@ def check_free(path: Path) -> None:
             return
     except OSError as error:
         raise OutputError(f"{path}: {error.strerror}") from error
-    if os.path.lexists(path / PLAN):
+    if os.path.lexists(path / PLAN) or spool.has_ended(path):
         done = (path / MANIFEST).exists()
         raise OutputError(
             f"{path} holds a {'finished' if done else 'started'} run",
@@ -108,6 +118,8 @@ def _begun(path: Path) -> bool:
     """Whether a directory holds more than a crash leaves before the plan is written."""
     found = {each.name: each for each in path.iterdir()}
     if found.keys() - _LEFT_BY_A_CRASH or (LOCK in found and not is_lock(path / LOCK)):
+        return True
+    if spool.SPOOL in found and not spool.is_left(path):
         return True
     if COUNTS not in found:
         return False
@@ -146,6 +158,7 @@ def _make(path: Path) -> list[Path]:
 
 def _remove(path: Path, made: list[Path]) -> None:
     """Empty a directory that this process has locked, and remove the directories it made."""
+    spool.remove(path)
     # The plan last: with it, what a crash leaves is a run that can be resumed.
     for each in sorted(path.iterdir(), key=lambda each: each.name == PLAN):
         if each.name == LOCK:

@@ -1,6 +1,7 @@
 """The run directory: the truth about a run.
 
 DIR/plan.json        what is counted, in which chunks: written first, never changed
+DIR/spool/           what arrived and was no file, until the run is complete (see `spool`)
 DIR/lock             held by the process that works on the run (see `lock`); made before the plan
 DIR/counts/          the ledger of folded chunks (see `ledger`)
 DIR/attempts.jsonl   who counted what when, and how it ended (see `history`)
@@ -19,6 +20,7 @@ from bpefleet.producer.files.atomic import read_whole, unwritable, write_atomica
 from bpefleet.producer.files.lock import holder
 from bpefleet.producer.planning import walk
 from bpefleet.producer.planning.plan import PLAN_VERSION, AnyPlan, Plan
+from bpefleet.producer.spooling import spool
 from bpefleet.producer.store.history import ATTEMPTS
 from bpefleet.producer.store.manifest import LARGEST, Manifest, read_manifest
 from bpefleet.shared.errors import OutputError
@@ -107,12 +109,7 @@ class RunDirectory:
                 )
             return cls(path, Plan.from_bytes(data).checked())
         except FileNotFoundError:
-            if who := holder(path):
-                raise OutputError(
-                    f"{path}: {who} is still planning the run",
-                    hint=f"wait for it, or stop it: bpefleet cancel {path}",
-                ) from None
-            raise OutputError(f"{path}: no run directory ({PLAN} is missing)") from None
+            raise _unplanned(path) from None
         except OSError as error:
             raise OutputError(f"{path / PLAN}: {error.strerror}") from error
         except MessageError as error:
@@ -125,6 +122,28 @@ class RunDirectory:
 
     @property
     def touched(self) -> bool:
-        """Whether there is something to resume: counts, or a history of attempts."""
+        """Whether there is something to resume: counts, a history of attempts, a whole spool."""
         history = self.path / ATTEMPTS
+        if spool.has_ended(self.path):
+            return True
         return self.has_counts or (history.exists() and history.stat().st_size > 0)
+
+
+def _unplanned(path: Path) -> OutputError:
+    """The error for a directory without a plan: a run may be about to get one."""
+    arrived = spool.begun(path)
+    if who := holder(path):
+        doing = "planning the run"
+        if arrived is not None and not spool.has_ended(path):
+            doing = f"spooling what arrives: {arrived} so far"
+        hint = f"wait for it, or stop it: bpefleet cancel {path}"
+        return OutputError(f"{path}: {who} is still {doing}", hint=hint)
+    if spool.has_ended(path):
+        hint = f"go on with it: bpefleet resume {path}"
+        return OutputError(f"{path}: everything has arrived, and is not planned yet", hint=hint)
+    if arrived is not None:
+        return OutputError(
+            f"{path}: the run was cut short before everything had arrived; {arrived} had",
+            hint="make the same call again, with the same directory: it begins anew",
+        )
+    return OutputError(f"{path}: no run directory ({PLAN} is missing)")

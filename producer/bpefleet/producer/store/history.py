@@ -38,6 +38,8 @@ _OF_RESULTS: Final = (
     "scan_seconds",
     "encode_seconds",
     "publish_seconds",
+    "records",
+    "absent",
 )
 
 
@@ -69,6 +71,8 @@ class Attempt(Message, frozen=True):
         publish_seconds: Leaving it in Redis.
         fold_seconds: Adding it to the ledger, in the producer.
         job: The kind of job.
+        records: Records, as of JSON Lines and tables.
+        absent: Those of them that have no text.
     """
 
     chunk: int
@@ -93,6 +97,8 @@ class Attempt(Message, frozen=True):
     fold_seconds: float = 0.0
     attempt: str = ""
     job: str = COUNT.name
+    records: int = 0
+    absent: int = 0
 
     @classmethod
     def of(

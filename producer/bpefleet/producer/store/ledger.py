@@ -37,6 +37,7 @@ from bpefleet.shared.errors import OutputError
 from bpefleet.shared.wire.keys import LARGEST_PAYLOAD
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from bpefleet.kernel import PayloadInfo
@@ -154,9 +155,23 @@ class Ledger:
         """
         return self._together(self._files)
 
-    def copy_to(self, folder: Path) -> None:
-        """Write all counts into a ledger's folder, as one file."""
-        self._write(folder, self._files, self.chunks, self.totals)
+    @staticmethod
+    def add_up(folder: Path, ledgers: Sequence[tuple[Ledger, int]]) -> None:
+        """Write the counts of some ledgers into another's folder, as one file.
+
+        Args:
+            folder: The other's.
+            ledgers: Those of one digest, each with what is added to the numbers of its chunks.
+
+        Raises:
+            OutputError: As `folded`, or the disk is full or fails.
+        """
+        files = [file for ledger, _ in ledgers for file in ledger._files]  # noqa: SLF001  our own
+        chunks = {shift + chunk for ledger, shift in ledgers for chunk in ledger.chunks}
+        totals = Totals()
+        for ledger, _ in ledgers:
+            totals = totals.plus(ledger.totals)
+        ledgers[0][0]._write(folder, files, chunks, totals)  # noqa: SLF001  likewise
 
     def compact(self) -> None:
         """Put all counts into one file and remove its parts. What is added meanwhile stays a part.
@@ -222,7 +237,8 @@ def _demand_plausible(counted: Counted) -> None:
     """
     read = counted.bytes_read
     bounded = 0 <= counted.seconds < _MOST and 0 <= counted.peak_rss < _MOST and 0 <= read < _MOST
-    if not (bounded and all(0 <= n <= read for n in (counted.replaced, counted.unmatched))):
+    parts = all(0 <= n <= read for n in (counted.replaced, counted.unmatched))
+    if not (bounded and parts and 0 <= counted.absent <= counted.records < _MOST):
         raise PayloadError(_UNTRUE)
 
 

@@ -24,7 +24,16 @@ _LONGEST_HEAD: Final = 1 << 26
 """Bytes of the first line: the numbers of some eight million chunks."""
 _LARGEST: Final = 1 << 56
 """The largest sum that is believed. A hundred of these still fit 64 bits."""
-_SUMMED: Final = ("bytes_read", "pretokens", "replaced", "unmatched", "seconds", "peak_rss")
+_SUMMED: Final = (
+    "bytes_read",
+    "pretokens",
+    "replaced",
+    "unmatched",
+    "seconds",
+    "peak_rss",
+    "records",
+    "absent",
+)
 
 
 class DamagedError(OutputError):
@@ -41,6 +50,8 @@ class Totals(Message, frozen=True):
         unmatched: Bytes that the regex matched nowhere.
         seconds: Wall time of all counting jobs together.
         peak_rss: The greatest peak resident memory of a counting job, bytes.
+        records: Records, as of JSON Lines and tables.
+        absent: Those of them that have no text.
     """
 
     bytes_read: Int = 0
@@ -49,6 +60,8 @@ class Totals(Message, frozen=True):
     unmatched: Int = 0
     seconds: float = 0.0
     peak_rss: Int = 0
+    records: Int = 0
+    absent: Int = 0
 
     def plus(self, more: Counted | Totals) -> Totals:
         """These totals and some more."""
@@ -59,6 +72,8 @@ class Totals(Message, frozen=True):
             self.unmatched + more.unmatched,
             self.seconds + more.seconds,
             max(self.peak_rss, more.peak_rss),
+            self.records + more.records,
+            self.absent + more.absent,
         )
 
 

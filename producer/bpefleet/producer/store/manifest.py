@@ -71,6 +71,8 @@ class Sums(Message, frozen=True):
         vocab_size: Tokens of the vocabulary.
         pretoken_bytes: Bytes of all pre-tokens; 0 if a version before did not note it.
         tokens: The tokens that these become when they are encoded; likewise.
+        records: Records, as of JSON Lines and tables.
+        absent: Those of them that have no text.
     """
 
     bytes: Natural
@@ -83,6 +85,8 @@ class Sums(Message, frozen=True):
     vocab_size: Natural
     pretoken_bytes: Natural = 0
     tokens: Natural = 0
+    records: Natural = 0
+    absent: Natural = 0
 
     @property
     def bytes_per_token(self) -> float:

@@ -143,4 +143,6 @@ def _sums(directory: RunDirectory, totals: Totals, unique: int, merged: Merged) 
         vocab_size=BYTES + made + len(plan.options.special_tokens),
         pretoken_bytes=merged.bytes,
         tokens=merged.tokens,
+        records=totals.records,
+        absent=totals.absent,
     )

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from bpefleet.shared.corpus.segment_reader import SegmentReader
 from bpefleet.shared.errors import (
     InvalidTextError,
     NotTextError,
@@ -51,7 +52,7 @@ def count_spec(spec: CountSpec, count: Callable[..., _Found], roots: Sequence[st
         SourceError: A source cannot be read, has changed since the run was planned, or is not
             UTF-8.
         ForbiddenPathError: A source lies outside the roots, be it through a link.
-        UsageError: The pattern cannot be used, or takes too long.
+        UsageError: The pattern cannot be used, or takes too long; a column holds no text.
     """
     pattern = resolve(spec.pattern)
     with _source_errors():
@@ -62,6 +63,7 @@ def count_spec(spec: CountSpec, count: Callable[..., _Found], roots: Sequence[st
             special_tokens=spec.special_tokens,
             errors=spec.errors,
             admit=partial(demand_opened, roots=roots),
+            reader=SegmentReader(spec.text_field),
         )
 
 
@@ -98,7 +100,8 @@ def _source_errors() -> Iterator[None]:
         NotTextError: For `UnicodeError` where most of what is around is not text either.
         SourceChangedError: For `EOFError`: a file ends before its segment does.
         UsageError: For `TimeoutError` by the kernel: a regex backtracks without end.
-        SourceError: For any other `OSError`: a file is missing or cannot be read.
+        SourceError: For any other `OSError`: a file is missing or cannot be read. For
+            `ValueError`: it holds what is no record.
     """
     try:
         yield
@@ -112,6 +115,8 @@ def _source_errors() -> Iterator[None]:
         raise InvalidTextError(
             str(error), hint="repair the file, or count it with --errors replace"
         ) from error
+    except ValueError as error:
+        raise SourceError(str(error), hint="mend the file, and start a new run") from error
     except EOFError as error:
         raise SourceChangedError(
             str(error), hint="the file changed since the run was planned; start a new run"

@@ -63,12 +63,20 @@ class Message(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
             raise MessageError(f"{cls.__name__}: {error}") from error
 
 
-class Segment(Message, frozen=True):
-    """A byte range of one file: `[start, end)`, scanned as a text of its own."""
+class Segment(Message, frozen=True, omit_defaults=True):
+    """A part of one file, scanned as a text of its own.
+
+    Attributes:
+        path: The file.
+        start: Its first byte; of a table, its first row.
+        end: The byte, or row, after its last.
+        format: One of `bpefleet.shared.corpus.formats.FORMATS`.
+    """
 
     path: str
     start: Int
     end: Int
+    format: str = "text"
 
 
 class CountSpec(Message, frozen=True):
@@ -80,6 +88,7 @@ class CountSpec(Message, frozen=True):
         special_tokens: Never counted; each ends a piece of text.
         errors: `strict` or `replace`, for bytes that are not UTF-8.
         digest: Hex digest of what the counts depend on (see `patterns.counting_digest`).
+        text_field: Where a record has its text: a key or column, dotted where they are nested.
     """
 
     segments: tuple[Segment, ...]
@@ -87,6 +96,7 @@ class CountSpec(Message, frozen=True):
     special_tokens: tuple[str, ...]
     errors: str
     digest: str
+    text_field: str = "text"
 
 
 class Counted(Message, frozen=True):
@@ -111,6 +121,8 @@ class Counted(Message, frozen=True):
         scan_seconds: Splitting and counting it.
         encode_seconds: Making the payload.
         publish_seconds: Leaving it in Redis.
+        records: Records, as of JSON Lines and tables.
+        absent: Those of them that have no text.
     """
 
     key: str
@@ -131,6 +143,8 @@ class Counted(Message, frozen=True):
     scan_seconds: float = 0.0
     encode_seconds: float = 0.0
     publish_seconds: float = 0.0
+    records: Int = 0
+    absent: Int = 0
 
     @property
     def text_bytes(self) -> int:

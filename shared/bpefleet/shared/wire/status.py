@@ -108,7 +108,7 @@ class Snapshot(Message, frozen=True):
         queued: Chunks in Redis that no worker has taken.
         waiting: Chunks that wait for room in the queue, or for their retry.
         failed: Chunks that were given up.
-        bytes: Bytes of the corpus.
+        bytes: Bytes of text in the corpus; of what is not counted yet, as expected.
         bytes_counted: Of them in the ledger.
         pretokens: Pre-tokens in the ledger.
         unique: Different pre-tokens so far; while counting, to within some percent.
@@ -129,6 +129,8 @@ class Snapshot(Message, frozen=True):
         unfolded: Ends of attempts that lie in Redis, not yet folded or noted.
         merging: How merging goes, or went; None before.
         redis_away: Unix seconds since when Redis does not answer the producer; 0 if it does.
+        records: Records in the ledger, as of JSON Lines and tables.
+        absent: Those of them that have no text.
     """
 
     run: str
@@ -161,6 +163,8 @@ class Snapshot(Message, frozen=True):
     merging: Merging | None
     session: str = ""
     redis_away: float = 0.0
+    records: Int = 0
+    absent: Int = 0
 
     @property
     def name(self) -> str:

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 from rq import get_current_job
 
 from bpefleet.kernel.segments import count_segments
+from bpefleet.shared.corpus.formats import TABLES
 from bpefleet.shared.corpus.reading import count_spec
+from bpefleet.shared.corpus.tables import load
 from bpefleet.shared.queue.attempt_log import log_segments
+from bpefleet.shared.wire.messages import CountSpec, MessageError
 from bpefleet.worker.corpus import demand_within_roots, roots
-from bpefleet.worker.count import demand_same_counting
+from bpefleet.worker.count import demand_known_formats, demand_same_counting
 from bpefleet.worker.publish import publish
 from bpefleet.worker.stages import Stages
 
 if TYPE_CHECKING:
     from bpefleet.shared.queue.jobs import FleetJob
-    from bpefleet.shared.wire.messages import Counted, CountSpec
+    from bpefleet.shared.wire.messages import Counted
+
+
+def prepare(spec: object) -> None:
+    """Before a work-horse is forked, import what each would otherwise import for itself.
+
+    Args:
+        spec: What it will be told to do, not checked yet.
+    """
+    with suppress(MessageError):
+        if any(part.format in TABLES for part in CountSpec.from_json(spec).segments):
+            load()
 
 
 def count_chunk(run: str, chunk: int, spec: CountSpec) -> Counted:
@@ -29,13 +44,15 @@ def count_chunk(run: str, chunk: int, spec: CountSpec) -> Counted:
 
     Raises:
         ForbiddenPathError: A source is outside this worker's corpus roots.
-        UsageError: This worker would count differently from what the producer expects.
+        UsageError: This worker would count differently from what the producer expects, or does
+            not know a format.
         SourceError: A source cannot be read, changed, or holds invalid text.
     """
     job = cast("FleetJob", get_current_job())
     stages = Stages(job, run, chunk)
     log_segments(stages.log, spec.segments)
     demand_within_roots(spec.segments)
+    demand_known_formats(spec)
     demand_same_counting(spec)
     with stages.stage("count"):
         counts, tally = count_spec(spec, count_segments, roots())

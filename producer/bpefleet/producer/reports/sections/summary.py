@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bpefleet.producer.planning.sources import SourceFile
     from bpefleet.producer.reports.document import Part
     from bpefleet.producer.reports.profile import Profile
-    from bpefleet.producer.store.manifest import Manifest
+    from bpefleet.producer.store.manifest import Manifest, Sums
 
 
 def summary(manifest: Manifest, profile: Profile) -> Iterator[Part]:
@@ -37,6 +37,7 @@ def summary(manifest: Manifest, profile: Profile) -> Iterator[Part]:
         ("pre-tokens", f"{totals.pretokens:,}"),
         ("different pre-tokens", f"{totals.unique_pretokens:,}"),
         ("invalid sequences replaced", f"{totals.replaced:,}"),
+        *_records(totals),
         ("bytes that the pattern misses", f"{totals.unmatched_bytes:,}"),
         ("bytes per token on the whole corpus", f"{rate:.3f}" if rate else "not noted"),
         ("chunks left out", f"{len(manifest.missing):,}"),
@@ -45,13 +46,23 @@ def summary(manifest: Manifest, profile: Profile) -> Iterator[Part]:
     yield Table("What was trained, with what", ("fact", "value"), tuple(rows))
 
 
+def _records(totals: Sums) -> tuple[tuple[str, str], ...]:
+    """The facts of records, where there are any."""
+    if not totals.records:
+        return ()
+    return (
+        ("records", f"{totals.records:,}"),
+        ("records without text", f"{totals.absent:,}"),
+    )
+
+
 def corpus(files: Sequence[SourceFile]) -> Iterator[Part]:
     """What the tokenizer was trained on, by source."""
     yield Heading("Trained on")
-    whole = sum(file.size for file in files)
+    whole = sum(file.text for file in files)
     rows = []
     for name, members in group(files).items():
-        size = sum(file.size for file in members)
+        size = sum(file.text for file in members)
         rows.append((name, f"{len(members):,}", in_mb(size), f"{100 * size / whole:.1f} %"))
     yield Table(
         f"{len(files):,} {'files' if len(files) > 1 else 'file'}, {in_mb(whole)}",

@@ -1,0 +1,199 @@
+"""Counting segments of other formats than plain text, as their texts come from a reader.
+
+What reads them is handed in, since it belongs to what workers and producers share, of which the
+kernel imports nothing.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
+
+from bpefleet.kernel._kernel import Counts, InvalidUtf8, JsonLineError, json_texts
+from bpefleet.kernel.blocks import joined
+from bpefleet.kernel.errors import SegmentRecordError, around, not_utf8
+from bpefleet.kernel.opening import opened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from typing_extensions import Buffer
+
+    from bpefleet.kernel._kernel import Cutter
+    from bpefleet.kernel.blocks import Admit, Segment
+    from bpefleet.kernel.clock import ReadClock
+
+PLAIN: Final = "text"
+"""The format of plain text, which takes no reader."""
+_LINES: Final = "jsonl"
+_WIDE: Final = 8
+
+
+class Texts(Protocol):
+    """The texts of some records: the first is `data[offsets[0]:offsets[1]]`."""
+
+    @property
+    def data(self) -> Buffer:
+        """All of them."""
+
+    @property
+    def offsets(self) -> Buffer:
+        """Native signed integers."""
+
+    @property
+    def offset_bytes(self) -> Literal[4, 8]:
+        """Bytes of one of these, 4 or 8."""
+
+    @property
+    def records(self) -> int:
+        """Records, with those that are absent."""
+
+    @property
+    def absent(self) -> int:
+        """Records that have no text, and are not in `offsets`."""
+
+    def place(self, document: int) -> str:
+        """Where in its file a text is, in words."""
+
+
+class Reader(Protocol):
+    """Reads segments of any format from the descriptor of their file."""
+
+    @property
+    def field(self) -> Sequence[str]:
+        """The keys that lead to the text of a record."""
+
+    def text(self, segment: Segment, file: int) -> Iterator[bytes]:
+        """A text's bytes, in pieces."""
+
+    def lines(self, segment: Segment, file: int) -> Iterator[tuple[int, bytes]]:
+        """Blocks of whole lines of JSON with their offsets."""
+
+    def line(self, segment: Segment, file: int, offset: int) -> int:
+        """The number in the file of the line at such an offset."""
+
+    def rows(self, segment: Segment, file: int) -> Iterator[Texts]:
+        """The texts of a table's rows."""
+
+
+class Scanner(Protocol):
+    """Counts texts that are in memory; what is not UTF-8 is `InvalidUtf8`."""
+
+    @property
+    def cutter(self) -> Cutter:
+        """Cuts a text that is too long for that."""
+
+    def text(self, data: bytes, counts: Counts) -> tuple[int, int]:
+        """Count a text; replaced sequences, unmatched bytes."""
+
+    def documents(
+        self, data: Buffer, offsets: Buffer, offset_bytes: Literal[4, 8], counts: Counts
+    ) -> tuple[int, int]:
+        """Count documents, each alone; likewise."""
+
+
+class Found(NamedTuple):
+    """What there was in a segment: bytes of text, and as in `segments.Tally`."""
+
+    size: int = 0
+    replaced: int = 0
+    unmatched: int = 0
+    records: int = 0
+    absent: int = 0
+
+    def plus(self, more: Found) -> Found:
+        """These and more."""
+        return Found(*(a + b for a, b in zip(self, more, strict=True)))
+
+
+class RecordCounter:
+    """Counts segments that a reader reads.
+
+    Args:
+        scanner: Counts their texts.
+        reader: Reads them.
+        admit: See `opening.opened`.
+    """
+
+    def __init__(self, scanner: Scanner, reader: Reader, admit: Admit) -> None:
+        self._scanner = scanner
+        self._reader = reader
+        self._admit = admit
+
+    def __call__(self, segment: Segment, counts: Counts, clock: ReadClock) -> Found:
+        """Add the pre-tokens of a segment to `counts`.
+
+        Raises:
+            OSError: The file is missing, unreadable or no regular file; `filename` is set.
+            SegmentTextError: A text is not UTF-8.
+            SegmentRecordError: A line is no record.
+            TimeoutError: A regex takes too long.
+        """
+        found = Found()
+        with opened(segment.path, self._admit) as file:
+            for more in self._parts(segment)(segment, file, counts, clock):
+                found = found.plus(more)
+        return found
+
+    def _parts(
+        self, segment: Segment
+    ) -> Callable[[Segment, int, Counts, ReadClock], Iterator[Found]]:
+        return {PLAIN: self._text, _LINES: self._lines}.get(_kind(segment), self._rows)
+
+    def _text(
+        self, segment: Segment, file: int, counts: Counts, clock: ReadClock
+    ) -> Iterator[Found]:
+        pieces = clock.each(self._reader.text(segment, file))
+        for offset, block in joined(pieces, self._scanner.cutter):
+            try:
+                found = self._scanner.text(block, counts)
+            except InvalidUtf8 as error:
+                place = f"byte {offset + error.offset} of what it holds decompressed"
+                raise not_utf8(segment, place, around(block, error.offset)) from None
+            yield Found(len(block), *found)
+
+    def _lines(
+        self, segment: Segment, file: int, counts: Counts, clock: ReadClock
+    ) -> Iterator[Found]:
+        field = self._reader.field
+        for offset, block in clock.each(self._reader.lines(segment, file)):
+            try:
+                texts = json_texts(block, field)
+            except JsonLineError as error:
+                line = self._reader.line(segment, file, offset + error.offset)
+                raise SegmentRecordError(f"line {line} of {segment.path} {error.reason}") from None
+            try:
+                found = self._scanner.documents(texts.data, texts.offsets, _WIDE, counts)
+            except InvalidUtf8 as error:
+                document = bisect_right(integers(texts.offsets, _WIDE), error.offset) - 1
+                start = offset + integers(texts.starts, _WIDE)[document]
+                place = f"line {self._reader.line(segment, file, start)}"
+                raise not_utf8(segment, place, around(texts.data, error.offset)) from None
+            yield Found(len(texts.data), *found, texts.records, texts.absent)
+
+    def _rows(
+        self, segment: Segment, file: int, counts: Counts, clock: ReadClock
+    ) -> Iterator[Found]:
+        for texts in clock.each(self._reader.rows(segment, file)):
+            data, offsets, width = texts.data, texts.offsets, texts.offset_bytes
+            places = integers(offsets, width)
+            try:
+                found = self._scanner.documents(data, offsets, width, counts)
+            except InvalidUtf8 as error:
+                place = texts.place(bisect_right(places, error.offset) - 1)
+                raise not_utf8(segment, place, around(data, error.offset)) from None
+            yield Found(places[-1] - places[0], *found, texts.records, texts.absent)
+
+
+def integers(offsets: Buffer, offset_bytes: int) -> memoryview[int]:
+    """Offsets as numbers."""
+    return memoryview(offsets).cast("B").cast("q" if offset_bytes == _WIDE else "i")
+
+
+def unit(segment: Segment) -> str:
+    """What a segment's start and end count."""
+    return "bytes" if _kind(segment) in (PLAIN, _LINES) else "rows"
+
+
+def _kind(segment: Segment) -> str:
+    return segment.format.partition("+")[0]

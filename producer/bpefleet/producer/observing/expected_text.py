@@ -1,0 +1,38 @@
+"""How much text a corpus holds, as far as that can be told before all of it is counted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bpefleet.shared.corpus.formats import TEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from bpefleet.producer.planning.plan import Plan
+
+
+class ExpectedText:
+    """The plan's expectation, corrected by what was read.
+
+    Only of plain text does the plan know how much there is. What is left of a corpus is expected to
+    be out by as much as what was counted; once all is counted, the sum is what was read.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._total = plan.total_bytes
+        is_known = all(file.format == TEXT for file in plan.files)
+        self._chunks = () if is_known else tuple(map(plan.chunk_bytes, range(len(plan.chunks))))
+
+    def total(self, counted: Collection[int], read: int) -> int:
+        """Bytes of text in all.
+
+        Args:
+            counted: The chunks that are counted.
+            read: Bytes of text in them.
+        """
+        if not self._chunks:
+            return self._total
+        expected = sum(self._chunks[chunk] for chunk in tuple(counted))  # which threads add to
+        left = self._total - expected
+        return read + (left * read // expected if read and expected else left)

@@ -1,0 +1,1 @@
+"""Which format a file has, and what is in it: rows, bytes of text."""

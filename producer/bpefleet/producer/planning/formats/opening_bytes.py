@@ -1,0 +1,51 @@
+"""The first of what a compressed file holds."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+from bpefleet.shared.corpus.decompress import decompressed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PIECE: Final = 1 << 14
+"""Bytes read at once: as few as let the ratio be told."""
+
+
+def inflated(descriptor: int, compression: str, path: str, length: int) -> bytes:
+    """The first bytes that a compressed file holds; at most `length`.
+
+    Raises:
+        SourceError: The data are damaged, or end too early.
+    """
+    return inflated_from(descriptor, compression, path, length)[0][:length]
+
+
+def inflated_from(descriptor: int, compression: str, path: str, length: int) -> tuple[bytes, int]:
+    """The first bytes that a compressed file holds, and how many of its own they took.
+
+    Args:
+        descriptor: The open file.
+        compression: One of `bpefleet.shared.corpus.formats.COMPRESSIONS`.
+        path: Its name, for errors.
+        length: Bytes wanted; what comes with the last of them is given, too.
+
+    Raises:
+        SourceError: The data are damaged, or end too early.
+    """
+    fed = 0
+
+    def pieces() -> Iterator[bytes]:
+        nonlocal fed
+        while piece := os.pread(descriptor, _PIECE, fed):
+            fed += len(piece)
+            yield piece
+
+    found = bytearray()
+    for part in decompressed(pieces(), compression, path):
+        found += part
+        if len(found) >= length:
+            break
+    return bytes(found), fed

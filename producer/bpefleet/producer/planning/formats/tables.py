@@ -1,0 +1,181 @@
+"""Tables as they are planned: their rows, the column with the text, how much text it holds."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from functools import lru_cache
+from itertools import accumulate, islice
+from typing import TYPE_CHECKING, Any, Final
+
+from bpefleet.kernel.opening import opened
+from bpefleet.producer.planning.formats.arrow_messages import record_batches
+from bpefleet.shared.corpus.columns import holds_text, text_columns, texts
+from bpefleet.shared.corpus.formats import PARQUET
+from bpefleet.shared.errors import SourceError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pyarrow import DataType, RecordBatch, Schema
+
+    from bpefleet.producer.planning.sources import SourceFile
+
+_SAMPLE: Final = 1000
+"""Rows whose text is measured."""
+_NAMED: Final = 20
+"""Columns that an error names."""
+_MOST: Final = 1 << 50
+"""More rows, and bytes, than a file can hold."""
+_BUFFER: Final = 1 << 16
+"""Bytes of a column that are read at once: no more of it than the sample needs."""
+
+
+def rows_and_text(descriptor: int, path: str, format_: str, field: str) -> tuple[int, int]:
+    """How many rows a table has, and how many bytes of text to expect.
+
+    Of Parquet, what the footer says of the column's size. Where values are repeated it holds each
+    once, and then what the first rows have counts, if that comes to more. Of Arrow, the size of all
+    batches, less what in the first one is no text.
+
+    Args:
+        descriptor: The open file.
+        path: Its name.
+        format_: `parquet` or `arrow`.
+        field: The column, dotted where it lies in structs.
+
+    Raises:
+        SourceError: It is damaged, or has no such column, or one that holds no text.
+        UsageError: pyarrow is not installed.
+    """
+    look = _parquet if format_ == PARQUET else _arrow
+    with _errors(path), open(descriptor, "rb", closefd=False) as file:
+        file.seek(0)
+        rows, text = look(file, descriptor, path, field)
+        if not (0 <= rows < _MOST and 0 <= text < _MOST):
+            raise ValueError(f"it says that it has {rows:,} rows, of {text:,} bytes in all")
+        return rows, text
+
+
+@lru_cache(maxsize=1)
+def edges(file: SourceFile) -> list[int]:
+    """The rows after which a row group or batch of a table ends.
+
+    Raises:
+        SourceError: It cannot be read.
+    """
+    try:
+        with opened(file.path) as descriptor, _errors(file.path):
+            if file.format != PARQUET:
+                return list(accumulate(rows for rows, _ in record_batches(descriptor)))
+            with open(descriptor, "rb", closefd=False) as data:
+                found = _arrow_library("parquet").ParquetFile(data).metadata
+                groups = range(found.num_row_groups)
+                return list(accumulate(found.row_group(i).num_rows for i in groups))
+    except OSError as error:
+        raise SourceError(f"{file.path}: {error.strerror}") from error
+
+
+def _parquet(file: Any, _descriptor: int, path: str, field: str) -> tuple[int, int]:
+    table = _arrow_library("parquet").ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER)
+    _demand_text(table.schema_arrow, field, path)
+    facts = table.metadata
+    column = next(i for i in range(len(table.schema)) if table.schema.column(i).path == field)
+    text, repeats = 0, False
+    for i in range(facts.num_row_groups):
+        chunk = facts.row_group(i).column(column)
+        text += chunk.total_uncompressed_size
+        repeats |= chunk.has_dictionary_page
+    if repeats:
+        first = next(table.iter_batches(_SAMPLE, columns=[field], use_threads=False), None)
+        if first is not None and first.num_rows:
+            text = max(text, _text_in(first, field) * facts.num_rows // first.num_rows)
+    return facts.num_rows, max(1, text)
+
+
+def _arrow(file: Any, descriptor: int, path: str, field: str) -> tuple[int, int]:
+    ipc = _arrow_library("ipc")
+    is_file = os.pread(descriptor, 6, 0) == b"ARROW1"
+    batches = (ipc.open_file if is_file else ipc.open_stream)(file)
+    _demand_text(batches.schema, field, path)
+    sizes = list(record_batches(descriptor))
+    rows, size = (sum(each) for each in zip(*sizes, strict=True)) if sizes else (0, 0)
+    at = next((i for i, (count, _) in enumerate(sizes) if count), None)
+    if at is None:
+        return 0, 0
+    for _ in range(0 if is_file else at):
+        batches.read_next_batch()
+    first = batches.get_batch(at) if is_file else batches.read_next_batch()
+    return rows, max(1, _text_in(first, field) * size // max(1, sizes[at][1]))
+
+
+def _text_in(batch: RecordBatch, field: str) -> int:
+    """Bytes of text in a column."""
+    import pyarrow.compute as pc  # noqa: PLC0415  optional
+
+    name, *inner = field.split(".")
+    column: Any = batch.column(batch.schema.get_all_field_indices(name)[0])
+    if inner:
+        column.validate()  # of a damaged file, offsets may lead anywhere
+        column = pc.struct_field(column, inner)
+    sample = texts(column.slice(0, _SAMPLE), 0)
+    offsets = memoryview(sample.offsets).cast("B").cast("q" if sample.offset_bytes > 4 else "i")  # noqa: PLR2004
+    return int(offsets[-1] - offsets[0]) * len(column) // max(1, sample.records)
+
+
+def _demand_text(schema: Schema, field: str, path: str) -> None:
+    """Make sure that a table has the column, and that it holds text."""
+    types = dict(_columns(schema))
+    if field in types and holds_text(types[field]):
+        return
+    of_text = _listed(text_columns(schema))
+    said = f"the column {field!r} is {types[field]}" if field in types else f"no column {field!r}"
+    raise SourceError(
+        f"{path}: {said}; its columns: {_listed(types)}",
+        hint=f"name the one that holds the text with --text-field; of text: {of_text or 'none'}",
+    )
+
+
+def _listed(names: Iterable[str]) -> str:
+    shown = list(islice(names, _NAMED + 1))
+    return ", ".join(shown[:_NAMED] + ["…"] * (len(shown) > _NAMED))
+
+
+def _columns(fields: Any, above: str = "") -> Iterator[tuple[str, DataType]]:
+    """Columns and what structs hold, by their dotted names."""
+    import pyarrow as pa  # noqa: PLC0415  optional
+
+    for field in fields:
+        yield above + field.name, field.type
+        if pa.types.is_struct(field.type):
+            inner = [field.type.field(i) for i in range(field.type.num_fields)]
+            yield from _columns(inner, f"{above}{field.name}.")
+
+
+def _arrow_library(name: str) -> Any:
+    """A module of pyarrow.
+
+    Raises:
+        UsageError: It is not installed.
+    """
+    from importlib import import_module  # noqa: PLC0415
+
+    try:
+        return import_module(f"pyarrow.{name}")
+    except ImportError as error:
+        raise UsageError(
+            "Parquet and Arrow files are read with pyarrow, which is not installed",
+            hint="pip install 'bpefleet[parquet]'",
+        ) from error
+
+
+@contextmanager
+def _errors(path: str) -> Iterator[None]:
+    """Say of which file pyarrow speaks: its own errors are subclasses of built-in ones."""
+    try:
+        yield
+    except (ValueError, OSError, NotImplementedError, LookupError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        said = str(error).partition("\n")[0]
+        raise SourceError(f"{path}: the table is damaged or cannot be read: {said}") from error

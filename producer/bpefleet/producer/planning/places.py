@@ -1,0 +1,107 @@
+"""Where a file may be cut: text where nothing changes, JSON Lines after a line, tables by rows."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Final
+
+from bpefleet.kernel.opening import opened
+from bpefleet.shared.corpus.formats import JSON_LINES, TABLES, compression_of
+from bpefleet.shared.errors import SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bpefleet.kernel import Cutter
+    from bpefleet.producer.planning.sources import SourceFile
+
+_WINDOW: Final = 64 * 1024
+"""Bytes in which a cut is looked for first; twice as many each time that there is none."""
+_MAX_WINDOW: Final = 16 * 1024 * 1024
+"""Bytes that are looked through at once at the most."""
+
+
+def next_place(file: SourceFile, cutter: Cutter, at: int, target: int, near: int) -> int:
+    """The first place at or after `target` where a file may be cut, else its end.
+
+    Args:
+        file: Which.
+        cutter: Finds the cuts of plain text.
+        at: What is cut off must end after this.
+        target: Where, as `at` in what the file's segments count in.
+        near: Bytes of text by which a table is cut elsewhere if a row group or batch ends there.
+
+    Raises:
+        SourceError: The file cannot be read.
+    """
+    if compression_of(file.format):
+        return file.extent
+    if file.format in TABLES:
+        return _between_rows(file, at, target, near)
+    try:
+        with opened(file.path) as descriptor:
+            if file.format == JSON_LINES:
+                return _find(descriptor, _after_line, 1, target, file.size)
+            return _find(descriptor, cutter.first, cutter.reach, target, file.size)
+    except OSError as error:
+        raise SourceError(f"{file.path}: {error.strerror}") from error
+
+
+def _between_rows(file: SourceFile, at: int, target: int, near: int) -> int:
+    """The end of a row group or batch, if one is near: more would be read twice. Else any row."""
+    from bpefleet.producer.planning.formats.tables import edges  # noqa: PLC0415  needs pyarrow
+
+    ends = edges(file)
+    after = bisect_left(ends, target)
+    text = file.text_to(target)
+    found = [
+        (abs(file.text_to(end) - text), end)
+        for end in ends[max(0, after - 1) : after + 1]
+        if at < end
+    ]
+    distance, end = min(found, default=(near + 1, target))
+    return end if distance <= near else target
+
+
+def _find(
+    descriptor: int,
+    first: Callable[[bytes, int, int], int | None],
+    reach: int,
+    target: int,
+    size: int,
+) -> int:
+    """The first cut at or after `target`, else the end of the file.
+
+    Args:
+        descriptor: The file.
+        first: The first cut in some bytes at or after a place and before another.
+        reach: Bytes before and after a cut that decide on it.
+        target: Where to begin.
+        size: Bytes of the file.
+    """
+    window = _WINDOW
+    while target < size:
+        base = max(0, target - reach)
+        data = _read(descriptor, base, target + window + reach - base)
+        found = first(data, target - base, target - base + window)
+        if found is not None:
+            return min(size, base + found)
+        target += window
+        window = min(2 * window, _MAX_WINDOW)
+    return size
+
+
+def _after_line(data: bytes, start: int, end: int) -> int | None:
+    """The first begin of a line in `data[start:end]`."""
+    newline = data.find(b"\n", start - 1, end - 1)
+    return newline + 1 if newline >= 0 else None
+
+
+def _read(descriptor: int, offset: int, length: int) -> bytes:
+    parts = []
+    while length > 0 and (part := os.pread(descriptor, length, offset)):
+        parts.append(part)
+        offset += len(part)
+        length -= len(part)
+    return b"".join(parts)

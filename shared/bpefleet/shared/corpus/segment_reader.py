@@ -1,0 +1,132 @@
+"""Reading the segments of all formats but plain text, which the kernel reads itself."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from bpefleet.shared.corpus.decompress import decompressed
+from bpefleet.shared.corpus.formats import JSON_LINES, compression_of, kind_of
+from bpefleet.shared.corpus.tables import table_fields, table_rows
+from bpefleet.shared.errors import SourceChangedError, SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from bpefleet.shared.corpus.columns import Texts
+    from bpefleet.shared.wire.messages import Segment
+
+_PIECE: Final = 1 << 20
+_LONGEST_LINE: Final = 1 << 30
+"""Bytes of a line: longer ones are no records, but a file of some other form."""
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+class SegmentReader:
+    """Reads the records of a corpus; what the kernel asks for as `bpefleet.kernel.records.Reader`.
+
+    Attributes:
+        field: The keys that lead to a record's text.
+    """
+
+    def __init__(self, text_field: str) -> None:
+        """Read the field of this name, dotted where it is nested."""
+        self.field = tuple(text_field.split("."))
+
+    def text(self, segment: Segment, file: int) -> Iterator[bytes]:
+        """The bytes of a segment, decompressed, in pieces."""
+        pieces = _pieces(segment, file, segment.start)
+        if compression := compression_of(segment.format):
+            return decompressed(pieces, compression, segment.path)
+        return pieces
+
+    def lines(self, segment: Segment, file: int) -> Iterator[tuple[int, bytes]]:
+        """The lines of a segment in blocks, each with its offset in the (decompressed) segment.
+
+        Raises:
+            SourceError: A line is longer than any record.
+        """
+        at = 0
+        for block in _whole_lines(self.text(segment, file)):
+            if len(block) > _LONGEST_LINE:
+                raise SourceError(
+                    f"{segment.path} has a line of more than {_LONGEST_LINE:,} bytes: line "
+                    f"{self.line(segment, file, at)}",
+                    hint="JSON Lines is an object a line: jq -c '.[]' makes it of an array",
+                )
+            skip = len(_BOM) if at + segment.start == 0 and block.startswith(_BOM) else 0
+            yield at + skip, block[skip:] if skip else block
+            at += len(block)
+
+    def line(self, segment: Segment, file: int, offset: int) -> int:
+        """The number in its file, from 1, of the line at an offset that `lines` gave.
+
+        All that is before it is read for that.
+        """
+        before = 0
+        if not compression_of(segment.format):
+            pieces, left = _pieces(segment, file, 0), segment.start + offset
+        else:
+            pieces, left = self.text(segment, file), offset
+        for piece in pieces:
+            before += piece.count(b"\n", 0, left)
+            left -= len(piece)
+            if left <= 0:
+                break
+        return before + 1
+
+    def rows(self, segment: Segment, file: int) -> Iterator[Texts]:
+        """The texts of a table's rows."""
+        return table_rows(file, segment, self.field)
+
+    def fields(self, segment: Segment, file: int) -> list[str]:
+        """The fields that a file's first record has; of a table, the columns with text."""
+        if kind_of(segment.format) != JSON_LINES:
+            return table_fields(file, segment)
+        for _, block in self.lines(segment, file):
+            for line in block.split(b"\n"):
+                if line.strip():
+                    return list(_text_fields(msgspec.json.decode(line, type=dict[str, Any]), ""))
+        return []
+
+
+def _text_fields(record: dict[str, Any], above: str) -> Iterator[str]:
+    for key, value in record.items():
+        if isinstance(value, str):
+            yield above + key
+        elif isinstance(value, dict):
+            yield from _text_fields(value, f"{above}{key}.")
+
+
+def _pieces(segment: Segment, file: int, start: int) -> Iterator[bytes]:
+    """The bytes of a file from `start` to the end of a segment.
+
+    Raises:
+        SourceChangedError: The file is shorter.
+    """
+    while start < segment.end:
+        piece = os.pread(file, min(_PIECE, segment.end - start), start)
+        if not piece:
+            raise SourceChangedError(
+                f"{segment.path} ends at byte {start}, before {segment.end}",
+                hint="the file changed since the run was planned; start a new run",
+            )
+        yield piece
+        start += len(piece)
+
+
+def _whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes in blocks that end with a newline; the last need not."""
+    rest: list[bytes] = []
+    held = 0
+    for piece in pieces:
+        if not (cut := piece.rfind(b"\n") + 1) and held <= _LONGEST_LINE:
+            rest.append(piece)
+            held += len(piece)
+            continue
+        yield b"".join((*rest, piece[:cut] if cut else piece))
+        rest, held = [piece[cut:]] if cut else [], len(piece) - cut if cut else 0
+    if last := b"".join(rest):
+        yield last

@@ -1,0 +1,179 @@
+"""Reading rows of Parquet and Arrow files: the one column that is needed, batch by batch."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from bpefleet.shared.corpus.columns import has_column, none_of, rows_at_once, text_columns, texts
+from bpefleet.shared.corpus.formats import PARQUET
+from bpefleet.shared.errors import SourceChangedError, SourceError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bpefleet.shared.corpus.columns import Texts
+    from bpefleet.shared.wire.messages import Segment
+
+_BATCH: Final = 4 << 20
+"""Bytes of text that are decoded at once, about: enough that calls cost nothing."""
+_MOST_ROWS: Final = 1 << 13
+"""Rows of a batch at the most: how long a dictionary's texts are the file does not tell."""
+_BUFFER: Final = 1 << 20
+"""Bytes that are read at once: a row group need not fit into memory."""
+_ARROW_FILE: Final = b"ARROW1"
+"""How Arrow's file format begins, as opposed to a stream."""
+_FEATHER_1: Final = b"FEA1"
+
+
+def table_rows(file: int, segment: Segment, path: Sequence[str]) -> Iterator[Texts]:
+    """The texts of a segment's rows.
+
+    Args:
+        file: Descriptor of the file.
+        segment: Its rows.
+        path: The name of the text's column, and those of the fields in it that lead to the text.
+
+    Raises:
+        SourceError: The file is damaged, or pyarrow is not installed.
+        SourceChangedError: It has fewer rows.
+        UsageError: The column holds no text.
+    """
+    with _table(file, segment.path) as source:
+        parts = _parquet if segment.format == PARQUET else _arrow
+        at = segment.start
+        for column, rows in parts(source, segment, path):
+            yield none_of(rows, at) if column is None else texts(column, at)
+            at += rows
+        if at < segment.end:
+            raise SourceChangedError(
+                f"{segment.path} ends at row {at}, before {segment.end}",
+                hint="the file changed since the run was planned; start a new run",
+            )
+
+
+def table_fields(file: int, segment: Segment) -> list[str]:
+    """The columns of a file that hold text."""
+    with _table(file, segment.path) as source:
+        if segment.format == PARQUET:
+            return text_columns(_opened_parquet(source).schema_arrow)
+        return text_columns(_opened_arrow(source, segment.path).schema)
+
+
+def load() -> None:
+    """Import pyarrow, if it is there: it takes a quarter of a second, as counting a chunk may."""
+    with suppress(ImportError):
+        from pyarrow import compute, ipc, parquet  # noqa: F401, PLC0415  an extra
+
+
+@contextmanager
+def _table(file: int, path: str) -> Iterator[Any]:
+    """The file as pyarrow reads it. Within the block, its errors become this project's."""
+    try:
+        import pyarrow as pa  # noqa: PLC0415  an extra, and slow to import
+    except ImportError:
+        raise UsageError(
+            f"{path} is read with pyarrow, which is not installed here",
+            hint="pip install 'bpefleet[parquet]', on every machine that counts",
+        ) from None
+    os.lseek(file, 0, os.SEEK_SET)
+    try:
+        # Buffered, for then a read gives as many bytes as were asked for.
+        with os.fdopen(file, "rb", closefd=False) as plain:
+            yield pa.PythonFile(plain, mode="r")
+    except (
+        pa.ArrowInvalid,
+        pa.ArrowNotImplementedError,
+        IndexError,
+        UnicodeDecodeError,  # of a column's name
+        OSError,
+    ) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the system's, not pyarrow's
+            raise
+        raise SourceError(
+            f"{path} is damaged, or no such table: {str(error).partition(chr(10))[0]}",
+            hint="copy the file again, or make it again",
+        ) from error
+
+
+def _opened_parquet(source: Any) -> Any:
+    from pyarrow import parquet  # noqa: PLC0415  slow to import
+
+    return parquet.ParquetFile(source, buffer_size=_BUFFER, pre_buffer=False)
+
+
+def _parquet(source: Any, segment: Segment, path: Sequence[str]) -> Iterator[tuple[Any, int]]:
+    """The column's parts and their rows, from the row groups that the segment touches."""
+    table, name = _opened_parquet(source), ".".join(path)
+    if not has_column(table.schema_arrow, path, segment.path):
+        yield None, max(0, min(segment.end, table.metadata.num_rows) - segment.start)
+        return
+    begin = 0
+    for group in range(table.metadata.num_row_groups):
+        about = table.metadata.row_group(group)
+        end = begin + about.num_rows
+        if begin < segment.end and end > segment.start:
+            size = sum(
+                column.total_uncompressed_size
+                for column in map(about.column, range(about.num_columns))
+                if column.path_in_schema == name
+            )
+            rows = max(1, min(_MOST_ROWS, _BATCH * about.num_rows // max(1, size)))
+            batches = table.iter_batches(rows, [group], [name], use_threads=False)
+            yield from _within(batches, begin, segment, path)
+        begin = end
+
+
+def _opened_arrow(source: Any, path: str, column: int | None = None) -> Any:
+    """A reader of the file or stream, of one column only if that is asked for."""
+    from pyarrow import ipc  # noqa: PLC0415  slow to import
+
+    source.seek(0)
+    magic = source.read(len(_ARROW_FILE))
+    source.seek(0)
+    if magic.startswith(_FEATHER_1):
+        raise SourceError(
+            f"{path} is Feather's version 1, which is not read",
+            hint="write it again as version 2, which is Arrow's file format",
+        )
+    options = ipc.IpcReadOptions(
+        use_threads=False, included_fields=None if column is None else [column]
+    )
+    reader = ipc.open_file if magic == _ARROW_FILE else ipc.open_stream
+    return reader(source, options=options)
+
+
+def _arrow(source: Any, segment: Segment, path: Sequence[str]) -> Iterator[tuple[Any, int]]:
+    """The column's parts and their rows, from the record batches that the segment touches."""
+    schema = _opened_arrow(source, segment.path).schema
+    if not has_column(schema, path, segment.path):
+        yield None, segment.end - segment.start
+        return
+    reader = _opened_arrow(source, segment.path, schema.get_all_field_indices(path[0])[0])
+    if hasattr(reader, "get_batch"):
+        batches = map(reader.get_batch, range(reader.num_record_batches))
+    else:
+        batches = iter(reader)
+    yield from _within(batches, 0, segment, path)
+
+
+def _within(
+    batches: Iterator[Any], begin: int, segment: Segment, path: Sequence[str]
+) -> Iterator[tuple[Any, int]]:
+    """Of batches, of which the first begins with row `begin`, the rows of a segment."""
+    from pyarrow import compute  # noqa: PLC0415  slow to import
+
+    for batch in batches:
+        end = begin + batch.num_rows
+        first, last = max(begin, segment.start), min(end, segment.end)
+        if first < last:
+            column = batch.column(0).slice(first - begin, last - first)
+            if path[1:]:
+                column.validate()
+                column = compute.struct_field(column, list(path[1:]))
+            for at in range(0, len(column), step := rows_at_once(column, _MOST_ROWS)):
+                yield column.slice(at, step), min(step, len(column) - at)
+        begin = end
+        if begin >= segment.end:
+            return

@@ -1,0 +1,216 @@
+"""A run whose corpus arrives: cut short while it does, it leaves no doubt about what is there."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bpefleet import resume, status, train, train_async
+from bpefleet.producer.planning import chunk_size
+from bpefleet.producer.spooling.spool import SPOOL, begun, ended
+from bpefleet.shared.errors import InterruptedRunError, OutputError, SourceError, UsageError
+from tests.command import BPEFLEET, bpefleet
+from tests.eventually import eventually
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SIZE = 270
+
+
+class _OwnError(Exception):
+    """The iterator's, not the project's."""
+
+
+def _documents(count: int) -> Iterator[str]:
+    for number in range(count):
+        yield f"low lower lowest new newer newest wide wider widest {number}"
+
+
+def _breaking() -> Iterator[str]:
+    yield from _documents(10)
+    raise _OwnError("of the iterator")
+
+
+def _start(out: Path, *options: str) -> subprocess.Popen[bytes]:
+    command = [*BPEFLEET, "train", "-", "--vocab-size", str(SIZE), "-o", str(out), *options]
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+def _send(run: subprocess.Popen[bytes], out: Path) -> None:
+    """Send some text, and wait until it has arrived."""
+    assert run.stdin is not None
+    run.stdin.write(b"low lower " * 100_000)
+    run.stdin.flush()
+    eventually(lambda: (spool := begun(out)) is not None and spool.bytes > 0)
+
+
+def test_the_iterator_s_error_comes_as_it_is_and_nothing_is_left(tmp_path: Path) -> None:
+    out, elsewhere = tmp_path / "run", tmp_path / "spools"
+    with pytest.raises(_OwnError, match="of the iterator") as raised:
+        train(_breaking(), vocab_size=SIZE, out=out, workers=0, spool=elsewhere)
+    assert raised.value.__notes__ == [
+        "bpefleet: 10 documents, 530 B had arrived; nothing of it is kept: make the same call again"
+    ]
+    assert not out.exists()
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_an_interrupt_says_how_far_it_got(tmp_path: Path) -> None:
+    def interrupted() -> Iterator[str]:
+        yield from _documents(3)
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(InterruptedRunError, match="stopped; 3 documents, 159 B had arrived"):
+        train(interrupted(), vocab_size=SIZE, out=tmp_path / "run", workers=0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cancelled_task_ends_between_two_documents(tmp_path: Path) -> None:
+    begun_ = threading.Event()
+
+    def endless() -> Iterator[str]:
+        while True:
+            yield "low lower lowest"
+            begun_.set()
+
+    async def cancelled() -> None:
+        out = tmp_path / "run"
+        run = asyncio.create_task(train_async(endless(), vocab_size=SIZE, out=out, workers=0))
+        await asyncio.to_thread(begun_.wait)
+        run.cancel()
+        await run
+
+    with pytest.raises(asyncio.CancelledError) as raised:
+        asyncio.run(cancelled())
+    assert "had arrived" in raised.value.__notes__[0]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("documents", "kind", "said"),
+    [
+        ([], SourceError, "no text arrived"),
+        ([None, None], SourceError, "no text arrived"),
+        (
+            [{"title": "a", "body": "b"}],
+            UsageError,
+            "none of the documents has a text as its 'text'",
+        ),
+        (["a", 1], UsageError, "document 1 .* is of type int"),
+    ],
+)
+def test_documents_without_text_are_refused(
+    tmp_path: Path, documents: Any, kind: type[Exception], said: str
+) -> None:
+    with pytest.raises(kind, match=said):
+        train(documents=documents, vocab_size=SIZE, out=tmp_path / "run", workers=0)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["-", "-"], "standard input cannot be counted beside other sources, nor twice"),
+        (["-", __file__], "standard input cannot be counted beside other sources, nor twice"),
+        (["-", "--spool", "s3://bucket/x"], "which seems to be a URL"),
+        (["-"], "no text arrived"),
+    ],
+)
+def test_odd_uses_of_standard_input_are_refused(
+    tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    out = tmp_path / "run"
+    options = ("--vocab-size", SIZE, "-o", out)
+    done = bpefleet("train", *arguments, *options, stdin=subprocess.DEVNULL, cwd=tmp_path)
+    assert said in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_terminal_is_no_standard_input_to_read(tmp_path: Path) -> None:
+    ours, theirs = os.openpty()
+    try:
+        done = bpefleet("train", "-", "--vocab-size", SIZE, "-o", tmp_path / "run", stdin=theirs)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert done.returncode == 2
+    assert "that is a terminal" in done.stderr
+    assert "hint: pipe the text into it" in done.stderr
+
+
+def test_a_closed_standard_input_is_not_taken_for_what_was_opened_since(tmp_path: Path) -> None:
+    done = bpefleet(
+        "train", "-", "--vocab-size", SIZE, "-o", tmp_path / "run", preexec_fn=lambda: os.close(0)
+    )
+    assert done.returncode == 2
+    assert "standard input, and that is closed" in done.stderr
+
+
+@pytest.mark.parametrize("way", ["signal", "cancel"])
+def test_a_run_that_waits_for_input_can_be_stopped(tmp_path: Path, way: str) -> None:
+    out = tmp_path / "run"
+    run = _start(out)
+    _send(run, out)
+    with pytest.raises(OutputError, match=r"still spooling what arrives: .* so far"):
+        status(out)
+    if way == "signal":
+        run.send_signal(signal.SIGINT)
+    else:
+        assert "nothing is left of it" in bpefleet("cancel", out).stdout
+    said = run.communicate()[1].decode()
+    assert run.returncode == 130
+    assert re.search(r"stopped; [\d.]+ k?M?B had arrived", said)
+    assert not out.exists()
+
+
+def test_a_run_killed_while_text_arrives_says_so_and_begins_anew(tmp_path: Path) -> None:
+    out, elsewhere = tmp_path / "run", tmp_path / "spools"
+    run = _start(out, "--spool", str(elsewhere))
+    _send(run, out)
+    run.kill()
+    run.communicate()
+    with pytest.raises(OutputError, match="cut short before everything had arrived") as raised:
+        resume(out)
+    assert "make the same call again, with the same directory" in raised.value.hint
+    left = list(elsewhere.iterdir())
+    assert len(left) == 1
+    with pytest.raises(_OwnError):
+        train(_breaking(), vocab_size=SIZE, out=out, workers=0)
+    assert ended(out) is None
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_what_arrived_is_kept_when_planning_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The iterator may have nothing more to give."""
+    monkeypatch.setattr(chunk_size, "MAX_CHUNKS", 10)
+    out = tmp_path / "run"
+    texts = iter(["low lower lowest new newer newest wide wider widest"] * 4000)
+    with pytest.raises(UsageError, match=r"would be .* jobs") as raised:
+        train(texts, vocab_size=SIZE, out=out, workers=0, chunk_size=2000)
+    assert f"what arrived is kept; go on with it: bpefleet resume {out}" in raised.value.hint
+    assert resume(out, workers=0).trained.totals.vocab_size == SIZE
+
+
+def test_a_folder_called_spool_that_is_no_spool_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / SPOOL).mkdir()
+    (tmp_path / SPOOL / "thread.txt").write_text("precious")
+    with pytest.raises(OutputError, match="exists already"):
+        train(["a text"], vocab_size=SIZE, out=tmp_path, workers=0)
+    assert (tmp_path / SPOOL / "thread.txt").read_text() == "precious"
