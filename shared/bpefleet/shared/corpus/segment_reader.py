@@ -9,10 +9,12 @@ import msgspec
 from bpefleet.shared.corpus.decompress import decompressed
 from bpefleet.shared.corpus.formats import JSON_LINES, compression_of, kind_of
 from bpefleet.shared.corpus.tables import table_fields, table_rows
-from bpefleet.shared.errors import SourceChangedError, SourceError
+from bpefleet.shared.errors import SourceChangedError, SourceError, UsageError
+from bpefleet.shared.stores.urls import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from contextlib import AbstractContextManager
 
     from bpefleet.shared.corpus.columns import Texts
     from bpefleet.shared.corpus.files import File
@@ -33,6 +35,18 @@ class SegmentReader:
     def __init__(self, text_field: str) -> None:
         """Read the field of this name, dotted where it is nested."""
         self.field = tuple(text_field.split("."))
+
+    def is_remote(self, path: str) -> bool:
+        """Whether a file lies in a store, and not on a path of this machine."""
+        return is_url(path)
+
+    def opened(self, segment: Segment) -> AbstractContextManager[File]:
+        """The file of such a segment.
+
+        Raises:
+            UsageError: Always, so far.
+        """
+        raise UsageError(f"{segment.path} lies in a store, which is not read")
 
     def text(self, segment: Segment, file: File) -> Iterator[bytes]:
         """The bytes of a segment, decompressed, in pieces."""
