@@ -63,8 +63,11 @@ class Reader(Protocol):
     def field(self) -> Sequence[str]:
         """The keys that lead to the text of a record."""
 
-    def text(self, segment: Segment, file: int) -> Iterator[bytes]:
-        """A text's bytes, in pieces."""
+    def text(self, segment: Segment, file: int, finder: Cutter) -> Iterator[bytes]:
+        """A text's bytes, in pieces; a part of a text begins and ends where `finder` says."""
+
+    def byte(self, segment: Segment, file: int, offset: int, finder: Cutter) -> int:
+        """The place in what the file holds of an offset in a text."""
 
     def lines(self, segment: Segment, file: int) -> Iterator[tuple[int, bytes]]:
         """Blocks of whole lines of JSON with their offsets."""
@@ -143,12 +146,14 @@ class RecordCounter:
     def _text(
         self, segment: Segment, file: int, counts: Counts, clock: ReadClock
     ) -> Iterator[Found]:
-        pieces = clock.each(self._reader.text(segment, file))
-        for offset, block in joined(pieces, self._scanner.cutter):
+        cutter = self._scanner.cutter
+        pieces = clock.each(self._reader.text(segment, file, cutter))
+        for offset, block in joined(pieces, cutter):
             try:
                 found = self._scanner.text(block, counts)
             except InvalidUtf8 as error:
-                place = f"byte {offset + error.offset} of what it holds decompressed"
+                byte = self._reader.byte(segment, file, offset + error.offset, cutter)
+                place = f"byte {byte} of what it holds decompressed"
                 raise not_utf8(segment, place, around(block, error.offset)) from None
             yield Found(len(block), *found)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from bpefleet.shared.corpus.decompress import decompressed
 from bpefleet.shared.corpus.formats import JSON_LINES, compression_of, kind_of
+from bpefleet.shared.corpus.owned import LINES, Owned
 from bpefleet.shared.corpus.tables import table_fields, table_rows
 from bpefleet.shared.errors import SourceChangedError, SourceError
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from bpefleet.shared.corpus.columns import Texts
+    from bpefleet.shared.corpus.owned import Finder
     from bpefleet.shared.wire.messages import Segment
 
 _PIECE: Final = 1 << 20
@@ -35,12 +38,24 @@ class SegmentReader:
         """Read the field of this name, dotted where it is nested."""
         self.field = tuple(text_field.split("."))
 
-    def text(self, segment: Segment, file: int) -> Iterator[bytes]:
-        """The bytes of a segment, decompressed, in pieces."""
-        pieces = _pieces(segment, file, segment.start)
-        if compression := compression_of(segment.format):
-            return decompressed(pieces, compression, segment.path)
-        return pieces
+    def text(self, segment: Segment, file: int, finder: Finder) -> Iterator[bytes]:
+        """The text of a segment, decompressed, in pieces.
+
+        Args:
+            segment: Which.
+            file: Descriptor of its file.
+            finder: Finds the places where the text may be cut, if the segment is but a part.
+        """
+        return self._owned(segment, file, finder)[1]
+
+    def byte(self, segment: Segment, file: int, offset: int, finder: Finder) -> int:
+        """The place in what its file holds, decompressed, of an offset in what `text` gave.
+
+        All that is before it is read for that.
+        """
+        owned, pieces = self._owned(segment, file, finder)
+        next(pieces, None)
+        return sum(map(len, _before(segment, file))) + owned.begin + offset
 
     def lines(self, segment: Segment, file: int) -> Iterator[tuple[int, bytes]]:
         """The lines of a segment in blocks, each with its offset in the (decompressed) segment.
@@ -49,7 +64,9 @@ class SegmentReader:
             SourceError: A line is longer than any record.
         """
         at = 0
-        for block in _whole_lines(self.text(segment, file)):
+        owned, pieces = self._owned(segment, file, LINES)
+        for block in _whole_lines(pieces):
+            at = at or owned.begin
             if len(block) > _LONGEST_LINE:
                 raise SourceError(
                     f"{segment.path} has a line of more than {_LONGEST_LINE:,} bytes: line "
@@ -65,17 +82,20 @@ class SegmentReader:
 
         All that is before it is read for that.
         """
-        before = 0
-        if not compression_of(segment.format):
-            pieces, left = _pieces(segment, file, 0), segment.start + offset
-        else:
-            pieces, left = self.text(segment, file), offset
-        for piece in pieces:
-            before += piece.count(b"\n", 0, left)
-            left -= len(piece)
-            if left <= 0:
+        before = sum(piece.count(b"\n") for piece in _before(segment, file))
+        for piece in chain(_own(segment, file), _beyond(segment, file)):
+            before += piece.count(b"\n", 0, offset)
+            offset -= len(piece)
+            if offset <= 0:
                 break
         return before + 1
+
+    def _owned(self, segment: Segment, file: int, finder: Finder) -> tuple[Owned, Iterator[bytes]]:
+        """What a segment owns of the text, and the pieces of that."""
+        owned = Owned(_own(segment, file), _beyond(segment, file), finder)
+        part = bool(compression_of(segment.format))
+        first, last = not (part and segment.start), not segment.until
+        return owned, owned.pieces(first=first, last=last)
 
     def rows(self, segment: Segment, file: int) -> Iterator[Texts]:
         """The texts of a table's rows."""
@@ -100,17 +120,42 @@ def _text_fields(record: dict[str, Any], above: str) -> Iterator[str]:
             yield from _text_fields(value, f"{above}{key}.")
 
 
-def _pieces(segment: Segment, file: int, start: int) -> Iterator[bytes]:
-    """The bytes of a file from `start` to the end of a segment.
+def _before(segment: Segment, file: int) -> Iterator[bytes]:
+    """What the file holds before a segment."""
+    return _held(segment, file, 0, segment.start)
+
+
+def _own(segment: Segment, file: int) -> Iterator[bytes]:
+    """What the bytes of a segment hold."""
+    return _held(segment, file, segment.start, segment.end)
+
+
+def _beyond(segment: Segment, file: int) -> Iterator[bytes]:
+    """What the file holds behind a segment that reads on."""
+    return _held(segment, file, segment.end, segment.until)
+
+
+def _held(segment: Segment, file: int, start: int, end: int) -> Iterator[bytes]:
+    """What some bytes of a file hold, decompressed."""
+    compression = compression_of(segment.format)
+    if not compression:
+        return _pieces(segment.path, file, start, end, _PIECE)
+    # What comes of a piece is longer, and of what a short frame leaves over a copy is made.
+    pieces = _pieces(segment.path, file, start, end, max(1, _PIECE >> 3))
+    return decompressed(pieces, compression, segment.path, start)
+
+
+def _pieces(path: str, file: int, start: int, end: int, size: int) -> Iterator[bytes]:
+    """The bytes of a file from `start` to `end`, `size` of them at a time.
 
     Raises:
         SourceChangedError: The file is shorter.
     """
-    while start < segment.end:
-        piece = os.pread(file, min(_PIECE, segment.end - start), start)
+    while start < end:
+        piece = os.pread(file, min(size, end - start), start)
         if not piece:
             raise SourceChangedError(
-                f"{segment.path} ends at byte {start}, before {segment.end}",
+                f"{path} ends at byte {start}, before {end}",
                 hint="the file changed since the run was planned; start a new run",
             )
         yield piece
