@@ -15,14 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from bpefleet.kernel import Cutter
+from bpefleet.kernel import Cutter, opening
 from bpefleet.kernel.segments import count_segments
 from bpefleet.producer.planning.formats.frames import decompressed_size, frame_starts
 from bpefleet.producer.planning.options import Options
 from bpefleet.producer.planning.plan import Plan
 from bpefleet.producer.planning.sources import SourceFile, find_files
 from bpefleet.producer.planning.split import split
-from bpefleet.shared.corpus import segment_reader
 from bpefleet.shared.corpus.bounds import bounds
 from bpefleet.shared.corpus.reading import count_spec
 from bpefleet.shared.errors import InvalidTextError, SourceError
@@ -102,7 +101,7 @@ def test_text_counts_as_if_it_were_whole_wherever_frames_end(
     framed = compress_frames(_parts(data, cuts), compression)
     whole = planned(folder / "whole.txt", data + b"x", 1 << 20, options(pattern))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(segment_reader, "_PIECE", sizes[0])
+        patch.setattr(opening, "_PIECE", sizes[0])
         end = compress_frames([b"x"], compression)
         plan = planned(folder / f"a.txt.{compression}", framed + end, sizes[1], options(pattern))
         assert counted(plan) == counted(whole)
@@ -129,7 +128,7 @@ def test_records_count_as_if_the_file_were_whole_wherever_frames_end(
     whole = planned(folder / "whole.jsonl", data, 1 << 20, options("gpt2"))
     framed = compress_frames(_parts(data, cuts), compression)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(segment_reader, "_PIECE", sizes[0])
+        patch.setattr(opening, "_PIECE", sizes[0])
         plan = planned(folder / f"a.jsonl.{compression}", framed, sizes[1], options("gpt2"))
         assert counted(plan) == counted(whole)
         assert counted(plan)[2] == len(texts)

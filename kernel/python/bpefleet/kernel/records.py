@@ -7,21 +7,25 @@ kernel imports nothing.
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from bpefleet.kernel._kernel import Counts, InvalidUtf8, JsonLineError, json_texts
 from bpefleet.kernel.blocks import joined
 from bpefleet.kernel.errors import SegmentRecordError, around, not_utf8
-from bpefleet.kernel.opening import opened
+from bpefleet.kernel.opening import opened_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from typing_extensions import Buffer
 
     from bpefleet.kernel._kernel import Cutter
     from bpefleet.kernel.blocks import Admit, Segment
     from bpefleet.kernel.clock import ReadClock
+
+    File: TypeAlias = Any
+    """A `LocalFile`, or what a reader opened."""
 
 PLAIN: Final = "text"
 """The format of plain text, which takes no reader."""
@@ -57,25 +61,31 @@ class Texts(Protocol):
 
 
 class Reader(Protocol):
-    """Reads segments of any format from the descriptor of their file."""
+    """Reads segments of any format from their files, wherever these lie."""
 
     @property
     def field(self) -> Sequence[str]:
         """The keys that lead to the text of a record."""
 
-    def text(self, segment: Segment, file: int, finder: Cutter) -> Iterator[bytes]:
+    def is_remote(self, path: str) -> bool:
+        """Whether a file lies in a store, and not on a path of this machine."""
+
+    def opened(self, segment: Segment) -> AbstractContextManager[File]:
+        """The file of such a segment."""
+
+    def text(self, segment: Segment, file: File, finder: Cutter) -> Iterator[bytes]:
         """A text's bytes, in pieces; a part of a text begins and ends where `finder` says."""
 
-    def byte(self, segment: Segment, file: int, offset: int, finder: Cutter) -> int:
+    def byte(self, segment: Segment, file: File, offset: int, finder: Cutter) -> int:
         """The place in what the file holds of an offset in a text."""
 
-    def lines(self, segment: Segment, file: int) -> Iterator[tuple[int, bytes]]:
+    def lines(self, segment: Segment, file: File) -> Iterator[tuple[int, bytes]]:
         """Blocks of whole lines of JSON with their offsets."""
 
-    def line(self, segment: Segment, file: int, offset: int) -> int:
+    def line(self, segment: Segment, file: File, offset: int) -> int:
         """The number in the file of the line at such an offset."""
 
-    def rows(self, segment: Segment, file: int) -> Iterator[Texts]:
+    def rows(self, segment: Segment, file: File) -> Iterator[Texts]:
         """The texts of a table's rows."""
 
 
@@ -133,18 +143,22 @@ class RecordCounter:
             TimeoutError: A regex takes too long.
         """
         found = Found()
-        with opened(segment.path, self._admit) as file:
+        is_remote = self._reader.is_remote(segment.path)
+        with self._reader.opened(segment) if is_remote else self._local(segment) as file:
             for more in self._parts(segment)(segment, file, counts, clock):
                 found = found.plus(more)
         return found
 
+    def _local(self, segment: Segment) -> AbstractContextManager[File]:
+        return opened_file(segment.path, self._admit)
+
     def _parts(
         self, segment: Segment
-    ) -> Callable[[Segment, int, Counts, ReadClock], Iterator[Found]]:
+    ) -> Callable[[Segment, File, Counts, ReadClock], Iterator[Found]]:
         return {PLAIN: self._text, _LINES: self._lines}.get(_kind(segment), self._rows)
 
     def _text(
-        self, segment: Segment, file: int, counts: Counts, clock: ReadClock
+        self, segment: Segment, file: File, counts: Counts, clock: ReadClock
     ) -> Iterator[Found]:
         cutter = self._scanner.cutter
         pieces = clock.each(self._reader.text(segment, file, cutter))
@@ -153,12 +167,12 @@ class RecordCounter:
                 found = self._scanner.text(block, counts)
             except InvalidUtf8 as error:
                 byte = self._reader.byte(segment, file, offset + error.offset, cutter)
-                place = f"byte {byte} of what it holds decompressed"
+                place = f"byte {byte}" + " of what it holds decompressed" * _is_compressed(segment)
                 raise not_utf8(segment, place, around(block, error.offset)) from None
             yield Found(len(block), *found)
 
     def _lines(
-        self, segment: Segment, file: int, counts: Counts, clock: ReadClock
+        self, segment: Segment, file: File, counts: Counts, clock: ReadClock
     ) -> Iterator[Found]:
         field = self._reader.field
         for offset, block in clock.each(self._reader.lines(segment, file)):
@@ -177,7 +191,7 @@ class RecordCounter:
             yield Found(len(texts.data), *found, texts.records, texts.absent)
 
     def _rows(
-        self, segment: Segment, file: int, counts: Counts, clock: ReadClock
+        self, segment: Segment, file: File, counts: Counts, clock: ReadClock
     ) -> Iterator[Found]:
         for texts in clock.each(self._reader.rows(segment, file)):
             data, offsets, width = texts.data, texts.offsets, texts.offset_bytes
@@ -193,6 +207,10 @@ class RecordCounter:
 def integers(offsets: Buffer, offset_bytes: int) -> memoryview[int]:
     """Offsets as numbers."""
     return memoryview(offsets).cast("B").cast("q" if offset_bytes == _WIDE else "i")
+
+
+def _is_compressed(segment: Segment) -> bool:
+    return "+" in segment.format
 
 
 def unit(segment: Segment) -> str:

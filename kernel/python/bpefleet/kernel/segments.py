@@ -93,7 +93,8 @@ def count_segments(
             for before that: one that holds U+FFFD is found where the file itself has it.
         admit: Called with the descriptor and the path of each file that is opened, before anything
             is read; what it raises ends the count.
-        reader: Reads segments that are not plain text. Its exceptions go to the caller.
+        reader: Reads segments that are not plain text, and those of files in stores. Its
+            exceptions go to the caller.
 
     Raises:
         OSError: A file is missing, unreadable or no regular file.
@@ -114,7 +115,7 @@ def count_segments(
     total, clock = Found(), ReadClock()
     for segment in segments:
         try:
-            if segment.format == PLAIN:
+            if segment.format == PLAIN and not (reader and reader.is_remote(segment.path)):
                 size = segment.end - segment.start
                 found = Found(size, *scanner(segment, counts, clock))
             elif reader is not None:

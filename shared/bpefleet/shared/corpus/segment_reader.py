@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,18 +11,24 @@ from bpefleet.shared.corpus.decompress import decompressed
 from bpefleet.shared.corpus.formats import JSON_LINES, compression_of, kind_of
 from bpefleet.shared.corpus.owned import LINES, Owned
 from bpefleet.shared.corpus.tables import table_fields, table_rows
-from bpefleet.shared.errors import SourceChangedError, SourceError
+from bpefleet.shared.errors import SourceChangedError, SourceError, UsageError
+from bpefleet.shared.stores.urls import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from contextlib import AbstractContextManager
 
     from bpefleet.shared.corpus.columns import Texts
+    from bpefleet.shared.corpus.files import File
     from bpefleet.shared.corpus.owned import Finder
     from bpefleet.shared.wire.messages import Segment
 
-_PIECE: Final = 1 << 20
 _LONGEST_LINE: Final = 1 << 30
 """Bytes of a line: longer ones are no records, but a file of some other form."""
+_PART: Final = 1 << 17
+"""Bytes that are decompressed at once: what comes of them stays in a cache, and of what a short
+frame leaves over a copy is made.
+"""
 _BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -38,17 +43,29 @@ class SegmentReader:
         """Read the field of this name, dotted where it is nested."""
         self.field = tuple(text_field.split("."))
 
-    def text(self, segment: Segment, file: int, finder: Finder) -> Iterator[bytes]:
+    def is_remote(self, path: str) -> bool:
+        """Whether a file lies in a store, and not on a path of this machine."""
+        return is_url(path)
+
+    def opened(self, segment: Segment) -> AbstractContextManager[File]:
+        """The file of such a segment.
+
+        Raises:
+            UsageError: Always, so far.
+        """
+        raise UsageError(f"{segment.path} lies in a store, which is not read")
+
+    def text(self, segment: Segment, file: File, finder: Finder) -> Iterator[bytes]:
         """The text of a segment, decompressed, in pieces.
 
         Args:
             segment: Which.
-            file: Descriptor of its file.
+            file: Its file.
             finder: Finds the places where the text may be cut, if the segment is but a part.
         """
         return self._owned(segment, file, finder)[1]
 
-    def byte(self, segment: Segment, file: int, offset: int, finder: Finder) -> int:
+    def byte(self, segment: Segment, file: File, offset: int, finder: Finder) -> int:
         """The place in what its file holds, decompressed, of an offset in what `text` gave.
 
         All that is before it is read for that.
@@ -57,7 +74,7 @@ class SegmentReader:
         next(pieces, None)
         return sum(map(len, _before(segment, file))) + owned.begin + offset
 
-    def lines(self, segment: Segment, file: int) -> Iterator[tuple[int, bytes]]:
+    def lines(self, segment: Segment, file: File) -> Iterator[tuple[int, bytes]]:
         """The lines of a segment in blocks, each with its offset in the (decompressed) segment.
 
         Raises:
@@ -77,7 +94,7 @@ class SegmentReader:
             yield at + skip, block[skip:] if skip else block
             at += len(block)
 
-    def line(self, segment: Segment, file: int, offset: int) -> int:
+    def line(self, segment: Segment, file: File, offset: int) -> int:
         """The number in its file, from 1, of the line at an offset that `lines` gave.
 
         All that is before it is read for that.
@@ -90,18 +107,18 @@ class SegmentReader:
                 break
         return before + 1
 
-    def _owned(self, segment: Segment, file: int, finder: Finder) -> tuple[Owned, Iterator[bytes]]:
+    def _owned(self, segment: Segment, file: File, finder: Finder) -> tuple[Owned, Iterator[bytes]]:
         """What a segment owns of the text, and the pieces of that."""
         owned = Owned(_own(segment, file), _beyond(segment, file), finder)
         part = bool(compression_of(segment.format))
         first, last = not (part and segment.start), not segment.until
         return owned, owned.pieces(first=first, last=last)
 
-    def rows(self, segment: Segment, file: int) -> Iterator[Texts]:
+    def rows(self, segment: Segment, file: File) -> Iterator[Texts]:
         """The texts of a table's rows."""
         return table_rows(file, segment, self.field)
 
-    def fields(self, segment: Segment, file: int) -> list[str]:
+    def fields(self, segment: Segment, file: File) -> list[str]:
         """The fields that a file's first record has; of a table, the columns with text."""
         if kind_of(segment.format) != JSON_LINES:
             return table_fields(file, segment)
@@ -120,46 +137,44 @@ def _text_fields(record: dict[str, Any], above: str) -> Iterator[str]:
             yield from _text_fields(value, f"{above}{key}.")
 
 
-def _before(segment: Segment, file: int) -> Iterator[bytes]:
+def _before(segment: Segment, file: File) -> Iterator[bytes]:
     """What the file holds before a segment."""
     return _held(segment, file, 0, segment.start)
 
 
-def _own(segment: Segment, file: int) -> Iterator[bytes]:
+def _own(segment: Segment, file: File) -> Iterator[bytes]:
     """What the bytes of a segment hold."""
     return _held(segment, file, segment.start, segment.end)
 
 
-def _beyond(segment: Segment, file: int) -> Iterator[bytes]:
+def _beyond(segment: Segment, file: File) -> Iterator[bytes]:
     """What the file holds behind a segment that reads on."""
     return _held(segment, file, segment.end, segment.until)
 
 
-def _held(segment: Segment, file: int, start: int, end: int) -> Iterator[bytes]:
+def _held(segment: Segment, file: File, start: int, end: int) -> Iterator[bytes]:
     """What some bytes of a file hold, decompressed."""
-    compression = compression_of(segment.format)
-    if not compression:
-        return _pieces(segment.path, file, start, end, _PIECE)
-    # What comes of a piece is longer, and of what a short frame leaves over a copy is made.
-    pieces = _pieces(segment.path, file, start, end, max(1, _PIECE >> 3))
-    return decompressed(pieces, compression, segment.path, start)
+    pieces = _pieces(segment.path, file, start, end)
+    if not (compression := compression_of(segment.format)):
+        return pieces
+    parts = (piece[at : at + _PART] for piece in pieces for at in range(0, len(piece), _PART))
+    return decompressed(parts, compression, segment.path, start)
 
 
-def _pieces(path: str, file: int, start: int, end: int, size: int) -> Iterator[bytes]:
-    """The bytes of a file from `start` to `end`, `size` of them at a time.
+def _pieces(path: str, file: File, start: int, end: int) -> Iterator[bytes]:
+    """The bytes of a file from `start` to `end`.
 
     Raises:
         SourceChangedError: The file is shorter.
     """
-    while start < end:
-        piece = os.pread(file, min(size, end - start), start)
-        if not piece:
-            raise SourceChangedError(
-                f"{path} ends at byte {start}, before {end}",
-                hint="the file changed since the run was planned; start a new run",
-            )
+    for piece in file.pieces(start, end):
         yield piece
         start += len(piece)
+    if start < end:
+        raise SourceChangedError(
+            f"{path} ends at byte {start}, before {end}",
+            hint="the file changed since the run was planned; start a new run",
+        )
 
 
 def _whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -6,7 +6,6 @@ of the file does. Where neither is so, or what they say does not hold, the file 
 
 from __future__ import annotations
 
-import os
 import struct
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +13,8 @@ from bpefleet.producer.planning.formats import gzip_members, zstd_frames
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from bpefleet.shared.corpus.files import File
 
     Read = Callable[[int, int], bytes]
     """Gives as many bytes of the file as are asked for from an offset on; fewer at its end."""
@@ -27,9 +28,9 @@ _WALKS: Final[dict[str, Callable[[Read, int], Iterator[int]]]] = {
 _HELD: Final[dict[str, Callable[[Read, int], int | None]]] = {"zstd": zstd_frames.held}
 
 
-def reader(descriptor: int) -> Read:
+def reader(file: File) -> Read:
     """What reads an open file."""
-    return lambda offset, length: os.pread(descriptor, length, offset)
+    return lambda offset, length: file.pread(length, offset)
 
 
 def decompressed_size(read: Read, size: int, compression: str) -> int | None:
