@@ -41,5 +41,5 @@ def _fields(plan: Plan) -> list[str]:
     """The fields that hold text in the first file of records."""
     segments = (part for chunk in range(len(plan.chunks)) for part in plan.spec(chunk).segments)
     segment = next(part for part in segments if not part.format.startswith(TEXT))
-    with opened_source(segment.path) as file:
+    with opened_source(segment.path, segment.version) as file:
         return SegmentReader("").fields(segment, file)

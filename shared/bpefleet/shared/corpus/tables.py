@@ -43,7 +43,7 @@ def table_rows(file: File, segment: Segment, path: Sequence[str]) -> Iterator[Te
     with _table(file, segment.path) as source:
         parts = _parquet if segment.format == PARQUET else _arrow
         at = segment.start
-        for column, rows in parts(source, segment, path):
+        for column, rows in parts(source, segment, path, file):
             yield none_of(rows, at) if column is None else texts(column, at)
             at += rows
         if at < segment.end:
@@ -101,26 +101,43 @@ def _opened_parquet(source: Any) -> Any:
     return parquet.ParquetFile(source, buffer_size=_BUFFER, pre_buffer=False)
 
 
-def _parquet(source: Any, segment: Segment, path: Sequence[str]) -> Iterator[tuple[Any, int]]:
+def _parquet(
+    source: Any, segment: Segment, path: Sequence[str], file: File
+) -> Iterator[tuple[Any, int]]:
     """The column's parts and their rows, from the row groups that the segment touches."""
     table, name = _opened_parquet(source), ".".join(path)
     if not has_column(table.schema_arrow, path, segment.path):
         yield None, max(0, min(segment.end, table.metadata.num_rows) - segment.start)
         return
     begin = 0
+    groups: list[tuple[int, int, int]] = []
+    """Those that are read, with their first and last rows."""
     for group in range(table.metadata.num_row_groups):
-        about = table.metadata.row_group(group)
-        end = begin + about.num_rows
+        end = begin + table.metadata.row_group(group).num_rows
         if begin < segment.end and end > segment.start:
-            size = sum(
-                column.total_uncompressed_size
-                for column in map(about.column, range(about.num_columns))
-                if column.path_in_schema == name
-            )
-            rows = max(1, min(_MOST_ROWS, _BATCH * about.num_rows // max(1, size)))
-            batches = table.iter_batches(rows, [group], [name], use_threads=False)
-            yield from _within(batches, begin, segment, path)
+            groups.append((group, begin, end))
         begin = end
+    columns = {group: _columns(table.metadata.row_group(group), name) for group, *_ in groups}
+    file.expect([_place(column) for each in columns.values() for column in each])
+    for group, begin, end in groups:
+        size = sum(column.total_uncompressed_size for column in columns[group])
+        rows = max(1, min(_MOST_ROWS, _BATCH * (end - begin) // max(1, size)))
+        batches = table.iter_batches(rows, [group], [name], use_threads=False)
+        yield from _within(batches, begin, segment, path)
+
+
+def _columns(group: Any, name: str) -> list[Any]:
+    """What a row group says of the column of a name."""
+    each = map(group.column, range(group.num_columns))
+    return [column for column in each if column.path_in_schema == name]
+
+
+def _place(column: Any) -> tuple[int, int]:
+    """Where in its file a column of a row group begins and ends."""
+    start = column.data_page_offset
+    if column.has_dictionary_page:
+        start = min(start, column.dictionary_page_offset)
+    return start, start + column.total_compressed_size
 
 
 def _opened_arrow(source: Any, path: str, column: int | None = None) -> Any:
@@ -142,7 +159,9 @@ def _opened_arrow(source: Any, path: str, column: int | None = None) -> Any:
     return reader(source, options=options)
 
 
-def _arrow(source: Any, segment: Segment, path: Sequence[str]) -> Iterator[tuple[Any, int]]:
+def _arrow(
+    source: Any, segment: Segment, path: Sequence[str], _file: File
+) -> Iterator[tuple[Any, int]]:
     """The column's parts and their rows, from the record batches that the segment touches."""
     schema = _opened_arrow(source, segment.path).schema
     if not has_column(schema, path, segment.path):
