@@ -13,9 +13,9 @@ from bpefleet.producer.planning.formats.expected import Expectations
 from bpefleet.producer.planning.formats.names import AUTO, BINARY, NAMES, remedy, said_of
 from bpefleet.producer.planning.formats.tell import format_of
 from bpefleet.producer.planning.walk import Walk
-from bpefleet.shared.corpus.formats import FORMATS, TABLES, TEXT, kind_of
+from bpefleet.shared.corpus.formats import FORMATS, TABLES, TEXT, compression_of, kind_of
 from bpefleet.shared.errors import NotTextError, SourceError
-from bpefleet.shared.wire.messages import Int, Message, Natural
+from bpefleet.shared.wire.messages import Int, Message, Natural, Segment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -35,6 +35,7 @@ class SourceFile(Message, frozen=True, omit_defaults=True):
         format: How it is read: one of `bpefleet.shared.corpus.formats.FORMATS`.
         rows: Rows of a table; 0 for other formats.
         expected: Bytes of text that it is expected to hold; None for as many as it has itself.
+        frames: Of a compressed file, where those frames begin that parts of it begin with.
     """
 
     path: str
@@ -43,6 +44,7 @@ class SourceFile(Message, frozen=True, omit_defaults=True):
     format: str = TEXT
     rows: Natural = 0
     expected: Natural | None = None
+    frames: tuple[Natural, ...] = ()
 
     @property
     def extent(self) -> int:
@@ -53,6 +55,16 @@ class SourceFile(Message, frozen=True, omit_defaults=True):
     def text(self) -> int:
         """Bytes of text in it: of plain text exactly, else as expected."""
         return self.size if self.expected is None else self.expected
+
+    def may_be_cut_at(self, place: int) -> bool:
+        """Whether a part of it may begin or end there, as far as that is known without reading."""
+        whole = not compression_of(self.format)
+        return whole or place in (0, self.size) or place in self.frames
+
+    def segment(self, start: int, end: int) -> Segment:
+        """A part of it, for a job."""
+        is_frames = compression_of(self.format) and end < self.size
+        return Segment(self.path, start, end, self.format, self.size if is_frames else 0)
 
     def text_to(self, place: int) -> int:
         """Bytes of text before a place in the file, as if it were spread evenly.
