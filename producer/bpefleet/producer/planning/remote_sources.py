@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from bpefleet.producer.planning.formats.tell import format_of
 from bpefleet.producer.planning.opening import opened_source
 from bpefleet.producer.planning.sources import SourceFile
-from bpefleet.shared.corpus.formats import FORMATS, TABLES
+from bpefleet.shared.corpus.formats import KNOWN, ROWS
 from bpefleet.shared.errors import SourceError
 from bpefleet.shared.stores.failures import gone
 from bpefleet.shared.stores.listing import found
@@ -74,7 +74,7 @@ def _look(entry: Entry, *, asked: str, expectations: Expectations, picked: bool)
         with opened_source(url, entry.version, size) as file:
             format_ = format_of(file, url, picked=picked, asked=asked)
             rows, text = 0, None
-            if size and format_ in TABLES:
+            if size and format_ in ROWS:
                 rows, text = expectations.rows_and_text(file, url, size, format_)
     except OSError as error:
         raise SourceError(f"{url}: {error}") from error
@@ -82,7 +82,7 @@ def _look(entry: Entry, *, asked: str, expectations: Expectations, picked: bool)
 
 
 def _expected(file: SourceFile, expectations: Expectations) -> SourceFile:
-    if not file.size or file.format not in FORMATS or file.format in TABLES:
+    if not file.size or file.format not in KNOWN or file.format in ROWS:
         return file
     with opened_source(file.path, file.version, file.size) as source:
         _, text = expectations.rows_and_text(source, file.path, file.size, file.format)

@@ -13,7 +13,15 @@ from bpefleet.producer.planning.formats.expected import Expectations
 from bpefleet.producer.planning.formats.names import AUTO, BINARY, NAMES, remedy, said_of
 from bpefleet.producer.planning.formats.tell import format_of
 from bpefleet.producer.planning.walk import Walk
-from bpefleet.shared.corpus.formats import FORMATS, TABLES, TEXT, compression_of, kind_of
+from bpefleet.shared.corpus.formats import (
+    COUNTS,
+    COUNTS_TABLE,
+    KNOWN,
+    ROWS,
+    TEXT,
+    compression_of,
+    kind_of,
+)
 from bpefleet.shared.errors import NotTextError, SourceError
 from bpefleet.shared.stores.urls import is_url
 from bpefleet.shared.wire.messages import Int, Message, Natural, Segment
@@ -51,9 +59,14 @@ class SourceFile(Message, frozen=True, omit_defaults=True):
     version: str = ""
 
     @property
+    def is_counted(self) -> bool:
+        """Whether it is no text, but a table of counts."""
+        return kind_of(self.format) in (COUNTS, COUNTS_TABLE)
+
+    @property
     def extent(self) -> int:
         """What its segments count in, in all: rows of a table, else bytes of the file."""
-        return self.rows if self.format in TABLES else self.size
+        return self.rows if self.format in ROWS else self.size
 
     @property
     def text(self) -> int:
@@ -191,7 +204,7 @@ class _Finder:
         """A file that was named, if it can be counted."""
         if file.size == 0:
             raise SourceError(f"{path}: the file is empty")
-        if file.format not in FORMATS:
+        if file.format not in KNOWN:
             asked = "" if self._asked == AUTO else f" as {NAMES[self._asked]}"
             raise NotTextError(
                 f"{path}: the file is {said_of(file.format)}, which is not read{asked}",
@@ -232,7 +245,7 @@ class _Finder:
         passed_over: list[str] = []
         refused: dict[str, str] = {}
         for file, path in files:
-            if file.extent and file.format in FORMATS:
+            if file.extent and file.format in KNOWN:
                 texts.append(file)
             elif file.extent and file.format != BINARY and self._asked == AUTO:
                 refused[path] = file.format
@@ -258,7 +271,7 @@ class _Finder:
             size = facts.st_size
             found = format_of(file, name, picked=picked, asked=self._asked)
             rows, text = 0, None
-            if size and found in FORMATS:
+            if size and found in KNOWN:
                 rows, text = self._expectations.rows_and_text(file, name, size, found)
         return SourceFile(_absolute(path), size, facts.st_mtime_ns, found, rows, text)
 

@@ -6,7 +6,7 @@ from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.shared.corpus.formats import TABLES
+from bpefleet.shared.corpus.formats import ROWS
 from bpefleet.shared.stores.remote_file import RemoteFile
 from bpefleet.shared.stores.urls import is_url
 from bpefleet.shared.trust.roots import demand_allowed
@@ -58,7 +58,7 @@ class RemoteSegments:
                 return
             segment = self._left.popleft()
             self._open.append((segment, self._file(segment)))
-            if segment.format not in TABLES:
+            if segment.format not in ROWS:
                 self._open[-1][1].expect([(segment.start, segment.end)])
 
     def _file(self, segment: Segment) -> RemoteFile:
@@ -68,4 +68,4 @@ class RemoteSegments:
 
 def _length(segment: Segment) -> int:
     """Bytes that are read ahead of a segment; of a table's rows none are."""
-    return 0 if segment.format in TABLES else segment.end - segment.start
+    return 0 if segment.format in ROWS else segment.end - segment.start
