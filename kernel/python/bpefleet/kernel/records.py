@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 PLAIN: Final = "text"
 """The format of plain text, which takes no reader."""
 _LINES: Final = "jsonl"
+_COUNTED: Final = ("counts", "counts-parquet")
 _WIDE: Final = 8
 
 
@@ -87,6 +88,11 @@ class Reader(Protocol):
 
     def rows(self, segment: Segment, file: File) -> Iterator[Texts]:
         """The texts of a table's rows."""
+
+    def counts(
+        self, segment: Segment, file: File
+    ) -> Iterator[tuple[int, Sequence[tuple[bytes, int]]]]:
+        """Pre-tokens and their counts, some at a time, and the bytes of text they stand for."""
 
 
 class Scanner(Protocol):
@@ -155,7 +161,9 @@ class RecordCounter:
     def _parts(
         self, segment: Segment
     ) -> Callable[[Segment, File, Counts, ReadClock], Iterator[Found]]:
-        return {PLAIN: self._text, _LINES: self._lines}.get(_kind(segment), self._rows)
+        parts = {PLAIN: self._text, _LINES: self._lines}
+        parts |= dict.fromkeys(_COUNTED, self._counts)
+        return parts.get(_kind(segment), self._rows)
 
     def _text(
         self, segment: Segment, file: File, counts: Counts, clock: ReadClock
@@ -203,6 +211,13 @@ class RecordCounter:
                 raise not_utf8(segment, place, around(data, error.offset)) from None
             yield Found(places[-1] - places[0], *found, texts.records, texts.absent)
 
+    def _counts(
+        self, segment: Segment, file: File, counts: Counts, clock: ReadClock
+    ) -> Iterator[Found]:
+        for size, pairs in clock.each(self._reader.counts(segment, file)):
+            counts.add_all(pairs)
+            yield Found(size)
+
 
 def integers(offsets: Buffer, offset_bytes: int) -> memoryview[int]:
     """Offsets as numbers."""
@@ -215,7 +230,7 @@ def _is_compressed(segment: Segment) -> bool:
 
 def unit(segment: Segment) -> str:
     """What a segment's start and end count."""
-    return "bytes" if _kind(segment) in (PLAIN, _LINES) else "rows"
+    return "bytes" if _kind(segment) in (PLAIN, _LINES, "counts") else "rows"
 
 
 def _kind(segment: Segment) -> str:
