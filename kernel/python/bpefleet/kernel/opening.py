@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from typing import BinaryIO
 
 _PIECE: Final = 1 << 20
@@ -50,9 +50,6 @@ class LocalFile:
         ):
             yield piece
             start += len(piece)
-
-    def expect(self, ranges: Iterable[tuple[int, int]]) -> None:
-        """What is read next comes soon enough: the system reads ahead."""
 
     def stream(self) -> BinaryIO:
         """The file from its start, as other libraries read files. Closing it closes nothing."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from typing import BinaryIO
 
 
@@ -21,9 +21,6 @@ class File(Protocol):
 
     def pieces(self, start: int, end: int) -> Iterator[bytes]:
         """The bytes from `start` to `end` in pieces, none empty; fewer if it ends before."""
-
-    def expect(self, ranges: Iterable[tuple[int, int]]) -> None:
-        """Say what is read next, in this order: what takes long to come is asked for before."""
 
     def stream(self) -> BinaryIO:
         """The file from its start, as other libraries read files. It is closed with this one."""

@@ -21,6 +21,11 @@ _LEAST: Final = 32 << 10
 """Bytes of a request that follows on no other: what is asked for next is often near."""
 _NEAR: Final = 1 << 20
 """Bytes that may lie between two reads of which the second follows on the first."""
+_NARROWEST: Final = 2 << 20
+_WIDEST: Final = 1 << 30
+"""Bytes that are asked for ahead where reads follow on each other: twice as many each time, so that
+no more is asked for in vain, past the end of a table's column, than was of use.
+"""
 _RECENT: Final = 4
 """Requests whose bytes are kept."""
 
@@ -42,7 +47,8 @@ class RemoteFile:
         self._recent: deque[tuple[int, memoryview]] = deque(maxlen=_RECENT)
         self._ahead = Ahead(self._read, ())
         self._end = -1
-        """Where the last request ended that nothing had announced."""
+        """Where what was asked for last ends."""
+        self._window = _NARROWEST
 
     def __enter__(self) -> Self:
         return self
@@ -103,12 +109,15 @@ class RemoteFile:
             if start <= offset < start + len(data):
                 return start, data
         if not self._ahead.covers(offset):
-            if not 0 <= offset - self._end <= _NEAR:
+            follows = 0 <= offset - self._end <= _NEAR
+            self._window = min(2 * self._window, _WIDEST) if follows else _NARROWEST
+            if not follows:
                 self._end = min(self.size, max(end, offset + _LEAST))
                 found = b"".join(Ahead(self._read, [(offset, self._end)]))
                 self._recent.append((offset, memoryview(found)))
                 return self._recent[-1]
-            self.expect([(offset, self.size)])  # it is read from one end to the other
+            self._end = min(self.size, max(end, offset + self._window))
+            self.expect([(offset, self._end)])
         while True:
             start, data = self._ahead.next()
             if start <= offset < start + len(data):
