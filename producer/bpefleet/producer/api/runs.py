@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from bpefleet.producer.counts.merge_again import merge_again
 from bpefleet.producer.observing.snapshot import latest_snapshot
 from bpefleet.producer.planning.options import Resources
-from bpefleet.producer.run.merge_again import merge_again
-from bpefleet.producer.run.pipeline import RunResult
 from bpefleet.producer.run.pipeline import resume as resume_
 from bpefleet.producer.store.directory import RunDirectory
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from bpefleet.producer.api.keywords import Merging, Work
+    from bpefleet.producer.run.outcome import RunResult
     from bpefleet.shared.wire.status import Snapshot
 
 Place: TypeAlias = "str | os.PathLike[str]"

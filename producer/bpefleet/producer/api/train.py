@@ -15,11 +15,13 @@ from bpefleet.producer.planning.options import (
     Resources,
 )
 from bpefleet.producer.run.halt import Halt
-from bpefleet.producer.run.pipeline import RunResult, run
+from bpefleet.producer.run.pipeline import run
 from bpefleet.shared.errors import InterruptedRunError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from bpefleet.producer.run.outcome import RunResult
 
 _WAKE: Final = 0.2
 """Seconds between two wake-ups of the waiting loop."""

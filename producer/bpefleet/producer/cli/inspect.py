@@ -103,7 +103,7 @@ def counts(directory: Path, *, out: Path | None) -> None:
     A line for each: the pre-token in the characters of GPT-2's files, where a space is Ġ, a tab,
     and how often it occurred. In Parquet: the columns pretoken (its bytes) and count.
     """
-    from bpefleet.producer.run.counts_table import counts_of, write_counts, write_tsv  # noqa: PLC0415
+    from bpefleet.producer.counts.counts_table import counts_of, write_counts, write_tsv  # noqa: PLC0415
 
     if out:
         click.echo(f"{out}: {write_counts(directory, out):,} pre-tokens")

@@ -12,7 +12,7 @@ from bpefleet.shared.process.text import json_text, line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bpefleet.producer.run.pipeline import RunResult
+    from bpefleet.producer.run.outcome import RunResult
     from bpefleet.producer.store.manifest import Manifest
     from bpefleet.producer.store.stage import Took
 

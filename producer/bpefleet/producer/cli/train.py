@@ -129,7 +129,7 @@ def merge(
     which stay: the counts depend on them. What the special tokens are for stays, too, as the first
     run has it, where no option says otherwise.
     """
-    from bpefleet.producer.run.merge_again import merge_again  # noqa: PLC0415  --help stays quick
+    from bpefleet.producer.counts.merge_again import merge_again  # noqa: PLC0415  --help stays quick
 
     options["max_token_length"] = options["max_token_length"] or 0  # as long as it may be
     summarize(merge_again(directories, out, options, quiet=quiet), as_json=as_json)

@@ -28,7 +28,7 @@ from bpefleet.shared.wire.messages import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-PLAN_VERSION: Final = 4
+PLAN_VERSION: Final = 5
 _MOST: Final = 1 << 56
 """Bytes: no corpus has so many, and a sum of such numbers still fits 64 bits."""
 _RUN: Final = re.compile(r"[A-Za-z0-9_-]+")

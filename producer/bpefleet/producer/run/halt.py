@@ -7,8 +7,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, Self
 
+from bpefleet.producer.store.stop import Stop
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 _CURRENT: Final[ContextVar[Halt]] = ContextVar("halt")
 
@@ -57,3 +60,16 @@ class Halt:
         finally:
             with self._still:
                 self._heed = before
+
+
+@contextmanager
+def stopping(path: Path) -> Iterator[Stop]:
+    """What stops a run early: a signal, a file in its directory, a cancelled task."""
+    stop = Stop(path)
+
+    def heed(asked: int) -> None:
+        stop.now = asked > 1
+        stop.request()
+
+    with Halt.current().heeded_by(heed):
+        yield stop

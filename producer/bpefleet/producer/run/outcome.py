@@ -1,18 +1,50 @@
-"""What a run tells people at its end: surprises in the result, and how to go on."""
+"""What comes of a run: its result, what may surprise people in it, and how to go on."""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from bpefleet.producer.store.manifest import Manifest
 from bpefleet.shared.process.amounts import several
+from bpefleet.shared.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from bpefleet.producer.store.directory import RunDirectory
-    from bpefleet.producer.store.manifest import Manifest
-
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """A finished run.
+
+    Attributes:
+        directory: Where its files are.
+        trained: What was trained, on what, how long it took.
+        seconds: How long this process took.
+        report: The run's report; None if there is none.
+        report_seconds: How long writing the report took.
+    """
+
+    directory: Path
+    trained: Manifest
+    seconds: float = 0.0
+    report: Path | None = None
+    report_seconds: float = 0.0
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """The same as `manifest.json` has it."""
+        return self.trained.to_json()
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The trained tokenizer."""
+        return Tokenizer.load(self.directory)
 
 
 def report(manifest: Manifest) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bpefleet.producer.counting.requests import ask_retry
 from bpefleet.producer.files.lock import holder
 from bpefleet.producer.observing.snapshot import failures
-from bpefleet.producer.run.pipeline import RunResult, resume
+from bpefleet.producer.run.pipeline import resume
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.producer.store.ledger_format import read_index
 from bpefleet.shared.errors import OutputError, UsageError
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bpefleet.producer.planning.options import Resources
+    from bpefleet.producer.run.outcome import RunResult
 
 
 def retry(path: Path, chunks: Sequence[int], resources: Resources) -> RunResult | None:

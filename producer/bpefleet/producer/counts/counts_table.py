@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, BinaryIO, Final
 
+from bpefleet.producer.counts.all_counts import all_counts
 from bpefleet.producer.files.atomic import write_atomically
-from bpefleet.producer.run.all_counts import all_counts
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.tokenizer.bytelevel import spell

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bpefleet import BpefleetError, RunResult, merge, train
-from bpefleet.producer.run.counts_table import counts_of
+from bpefleet.producer.counts.counts_table import counts_of
 from bpefleet.shared.errors import ChunksFailedError, UsageError
 from tests.artifacts import artifacts
 from tests.command import bpefleet

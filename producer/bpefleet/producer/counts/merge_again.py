@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from bpefleet.producer.counts.all_counts import add_up
 from bpefleet.producer.fleet.local_trainer import TrainerProcess
 from bpefleet.producer.observing.merging_view import MergingView
 from bpefleet.producer.observing.status_file import StatusFile
 from bpefleet.producer.progress.progress import Progress
-from bpefleet.producer.run.all_counts import add_up
-from bpefleet.producer.run.outcome import report
-from bpefleet.producer.run.pipeline import RunResult
+from bpefleet.producer.run.outcome import RunResult, report
 from bpefleet.producer.store.claim import new_run
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.producer.store.ledger import Ledger

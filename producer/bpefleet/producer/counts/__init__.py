@@ -1,0 +1,1 @@
+"""The counts of runs: added up, merged again, written as a table."""

@@ -1,0 +1,1 @@
+"""The counts of finished runs: added up, merged again, written down."""
