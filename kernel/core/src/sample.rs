@@ -8,19 +8,19 @@ use memchr::memchr;
 
 use crate::specials::Specials;
 
-/// The share and the hash have so many bits: no more are told from a hash than a `f64` can hold.
-const SHARE_BITS: u32 = 53;
+/// The share and the hash have so many bits: a plan's numbers have no more.
+const SHARE_BITS: u32 = 52;
 
 /// Takes some of the documents of a file.
 ///
 /// The hash of a place is output number `place`, from 0, of the `SplitMix64` generator
 /// (<https://prng.di.unimi.it/splitmix64.c>) that is seeded with `seed`. A document is taken if
-/// the upper 53 bits of its place's hash are less than `share`: so of 2⁵³ documents about `share`.
+/// the upper 52 bits of its place's hash are less than `share`: so of 2⁵² documents about `share`.
 ///
 /// ```
 /// use bpefleet_core::sample::Sampler;
 ///
-/// let half = Sampler::new(5, 1 << 52);
+/// let half = Sampler::new(5, 1 << 51);
 /// assert_eq!(half.rows(0..10), [0, 2, 3, 4, 5, 8]);
 /// // What is taken does not depend on where one begins.
 /// assert_eq!(half.rows(5..10), [5, 8]);
@@ -89,7 +89,7 @@ impl Sampler {
     /// ```
     /// use bpefleet_core::sample::Sampler;
     ///
-    /// let taken = Sampler::new(5, 1 << 52).lines(b"{0}\n{1}\n{2}\n{3}\n", 100);
+    /// let taken = Sampler::new(5, 1 << 51).lines(b"{0}\n{1}\n{2}\n{3}\n", 100);
     /// assert_eq!(taken.data, b"{0}\n{2}\n{3}\n");
     /// assert_eq!((taken.offsets, taken.starts), (vec![0, 4, 12], vec![0, 8]));
     /// ```
@@ -119,7 +119,7 @@ impl Sampler {
     /// use bpefleet_core::specials::Specials;
     ///
     /// let specials = Specials::new(&["|"])?;
-    /// let taken = Sampler::new(6, 1 << 52).pieces(b"one|two|three", 0, &specials, Some(true));
+    /// let taken = Sampler::new(6, 1 << 51).pieces(b"one|two|three", 0, &specials, Some(true));
     /// assert_eq!((&taken.data[..], taken.last), (&b"onethree"[..], true));
     /// assert_eq!((taken.offsets, taken.starts), (vec![0, 3, 8], vec![0, 8]));
     /// # Ok::<(), bpefleet_core::specials::SpecialsError>(())

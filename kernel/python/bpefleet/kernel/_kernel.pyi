@@ -382,11 +382,11 @@ class Sampler:
     """Takes some of a file's documents: by a hash of where each is, and nothing else.
 
     The hash of a place is output number `place` of the SplitMix64 generator that is seeded with
-    `seed`. A document is taken if its upper 53 bits are less than `share`.
+    `seed`. A document is taken if its upper 52 bits are less than `share`.
 
     Args:
         seed: 64 bits: which file it is.
-        share: The share that is taken, times 2**53.
+        share: The share that is taken, times 2**52.
 
     Raises:
         OverflowError: A number is negative or needs more than 64 bits.

@@ -9,13 +9,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
 
-from bpefleet.kernel._kernel import Counts, InvalidUtf8, JsonLineError, json_texts
+from bpefleet.kernel._kernel import Counts, InvalidUtf8, JsonLineError, Sampler, Taken, json_texts
 from bpefleet.kernel.blocks import joined
 from bpefleet.kernel.errors import SegmentRecordError, around, not_utf8
 from bpefleet.kernel.opening import opened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from typing_extensions import Buffer
 
@@ -72,12 +72,16 @@ class Reader(Protocol):
     def line(self, segment: Segment, file: int, offset: int) -> int:
         """The number in the file of the line at such an offset."""
 
-    def rows(self, segment: Segment, file: int) -> Iterator[Texts]:
-        """The texts of a table's rows."""
+    def rows(self, segment: Segment, file: int, sampler: Sampler | None = None) -> Iterator[Texts]:
+        """The texts of a table's rows, or of those that a sampler takes."""
 
 
 class Scanner(Protocol):
     """Counts texts that are in memory; what is not UTF-8 is `InvalidUtf8`."""
+
+    @property
+    def special_tokens(self) -> Sequence[str]:
+        """What ends a piece of text."""
 
     @property
     def cutter(self) -> Cutter:
@@ -120,8 +124,16 @@ class RecordCounter:
         self._reader = reader
         self._admit = admit
 
-    def __call__(self, segment: Segment, counts: Counts, clock: ReadClock) -> Found:
+    def __call__(
+        self, segment: Segment, counts: Counts, clock: ReadClock, sampler: Sampler | None = None
+    ) -> Found:
         """Add the pre-tokens of a segment to `counts`.
+
+        Args:
+            segment: Which.
+            counts: Gets them.
+            clock: Times the reading.
+            sampler: Takes some of the documents; None for all.
 
         Raises:
             OSError: The file is missing, unreadable or no regular file; `filename` is set.
@@ -131,20 +143,29 @@ class RecordCounter:
         """
         found = Found()
         with opened(segment.path, self._admit) as file:
-            for more in self._parts(segment)(segment, file, counts, clock):
+            for more in self._parts(segment)(segment, file, counts, clock, sampler):
                 found = found.plus(more)
         return found
 
     def _parts(
         self, segment: Segment
-    ) -> Callable[[Segment, int, Counts, ReadClock], Iterator[Found]]:
+    ) -> Callable[[Segment, int, Counts, ReadClock, Sampler | None], Iterator[Found]]:
         return {PLAIN: self._text, _LINES: self._lines}.get(_kind(segment), self._rows)
 
     def _text(
-        self, segment: Segment, file: int, counts: Counts, clock: ReadClock
+        self,
+        segment: Segment,
+        file: int,
+        counts: Counts,
+        clock: ReadClock,
+        sampler: Sampler | None,
     ) -> Iterator[Found]:
         pieces = clock.each(self._reader.text(segment, file))
-        for offset, block in joined(pieces, self._scanner.cutter):
+        blocks = joined(pieces, self._scanner.cutter)
+        if sampler is not None:
+            yield from self._pieces(segment, blocks, counts, sampler)
+            return
+        for offset, block in blocks:
             try:
                 found = self._scanner.text(block, counts)
             except InvalidUtf8 as error:
@@ -152,29 +173,64 @@ class RecordCounter:
                 raise not_utf8(segment, place, around(block, error.offset)) from None
             yield Found(len(block), *found)
 
+    def _pieces(
+        self,
+        segment: Segment,
+        blocks: Iterable[tuple[int, bytes]],
+        counts: Counts,
+        sampler: Sampler,
+    ) -> Iterator[Found]:
+        special_tokens, first = self._scanner.special_tokens, None
+        for offset, block in blocks:
+            at = _base(segment) + offset
+            taken = sampler.pieces(block, at, special_tokens, first)
+            first = taken.last
+            try:
+                found = self._scanner.documents(taken.data, taken.offsets, _WIDE, counts)
+            except InvalidUtf8 as error:
+                place = f"byte {at + _origin(taken, error.offset)}"
+                place += " of what it holds decompressed" if "+" in segment.format else ""
+                raise not_utf8(segment, place, around(taken.data, error.offset)) from None
+            yield Found(len(taken.data), *found)
+
     def _lines(
-        self, segment: Segment, file: int, counts: Counts, clock: ReadClock
+        self,
+        segment: Segment,
+        file: int,
+        counts: Counts,
+        clock: ReadClock,
+        sampler: Sampler | None,
     ) -> Iterator[Found]:
         field = self._reader.field
-        for offset, block in clock.each(self._reader.lines(segment, file)):
+        taken = None
+        for offset, read in clock.each(self._reader.lines(segment, file)):
+            block = read
+            if sampler is not None:
+                taken = sampler.lines(read, _base(segment) + offset)
+                block = taken.data
             try:
                 texts = json_texts(block, field)
             except JsonLineError as error:
-                line = self._reader.line(segment, file, offset + error.offset)
+                line = self._reader.line(segment, file, offset + _origin(taken, error.offset))
                 raise SegmentRecordError(f"line {line} of {segment.path} {error.reason}") from None
             try:
                 found = self._scanner.documents(texts.data, texts.offsets, _WIDE, counts)
             except InvalidUtf8 as error:
                 document = bisect_right(integers(texts.offsets, _WIDE), error.offset) - 1
-                start = offset + integers(texts.starts, _WIDE)[document]
+                start = offset + _origin(taken, integers(texts.starts, _WIDE)[document])
                 place = f"line {self._reader.line(segment, file, start)}"
                 raise not_utf8(segment, place, around(texts.data, error.offset)) from None
             yield Found(len(texts.data), *found, texts.records, texts.absent)
 
     def _rows(
-        self, segment: Segment, file: int, counts: Counts, clock: ReadClock
+        self,
+        segment: Segment,
+        file: int,
+        counts: Counts,
+        clock: ReadClock,
+        sampler: Sampler | None,
     ) -> Iterator[Found]:
-        for texts in clock.each(self._reader.rows(segment, file)):
+        for texts in clock.each(self._reader.rows(segment, file, sampler)):
             data, offsets, width = texts.data, texts.offsets, texts.offset_bytes
             places = integers(offsets, width)
             try:
@@ -183,6 +239,20 @@ class RecordCounter:
                 place = texts.place(bisect_right(places, error.offset) - 1)
                 raise not_utf8(segment, place, around(data, error.offset)) from None
             yield Found(places[-1] - places[0], *found, texts.records, texts.absent)
+
+
+def _base(segment: Segment) -> int:
+    """The place in its (decompressed) file at which a segment begins."""
+    return 0 if "+" in segment.format else segment.start
+
+
+def _origin(taken: Taken | None, offset: int) -> int:
+    """Where in a block something is, by where it is in what was taken of the block."""
+    if taken is None:
+        return offset
+    offsets = integers(taken.offsets, _WIDE)
+    stretch = bisect_right(offsets, offset) - 1
+    return integers(taken.starts, _WIDE)[stretch] + offset - offsets[stretch]
 
 
 def integers(offsets: Buffer, offset_bytes: int) -> memoryview[int]:

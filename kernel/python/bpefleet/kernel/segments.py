@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from bpefleet.kernel._kernel import UNICODE_VERSION, Counts, Cutter, InvalidUtf8
+from bpefleet.kernel._kernel import UNICODE_VERSION, Counts, Cutter, InvalidUtf8, Sampler
 from bpefleet.kernel.blocks import blocks
 from bpefleet.kernel.clock import ReadClock
 from bpefleet.kernel.errors import (
@@ -80,6 +80,8 @@ def count_segments(
     errors: str,
     admit: Admit = None,
     reader: Reader | None = None,
+    share: int = 0,
+    seeds: Sequence[int] = (),
 ) -> tuple[Counts, Tally]:
     """Count the pre-tokens of some parts of files.
 
@@ -94,6 +96,8 @@ def count_segments(
         admit: Called with the descriptor and the path of each file that is opened, before anything
             is read; what it raises ends the count.
         reader: Reads segments that are not plain text. Its exceptions go to the caller.
+        share: The share of the documents that is counted, as for `Sampler`.
+        seeds: For each segment the seed of its `Sampler`; none to count all documents.
 
     Raises:
         OSError: A file is missing, unreadable or no regular file.
@@ -112,13 +116,14 @@ def count_segments(
 
         scanner = RegexCounter(splits, special_tokens, errors, admit)
     total, clock = Found(), ReadClock()
-    for segment in segments:
+    for index, segment in enumerate(segments):
         try:
-            if segment.format == PLAIN:
+            if segment.format == PLAIN and not seeds:
                 size = segment.end - segment.start
                 found = Found(size, *scanner(segment, counts, clock))
             elif reader is not None:
-                found = RecordCounter(scanner, reader, admit)(segment, counts, clock)
+                sampler = Sampler(seeds[index], share) if seeds else None
+                found = RecordCounter(scanner, reader, admit)(segment, counts, clock, sampler)
             else:
                 raise ValueError(f"nothing reads {segment.format}: {segment.path}")
         except TimeoutError as error:
@@ -144,6 +149,7 @@ class _Native:
 
     Attributes:
         cutter: Cuts as its rule allows.
+        special_tokens: What ends a piece of text.
     """
 
     def __init__(
@@ -151,7 +157,7 @@ class _Native:
     ) -> None:
         self._admit = admit
         self._pattern = pattern
-        self._special_tokens = special_tokens
+        self.special_tokens = special_tokens
         self.cutter = Cutter(pattern, special_tokens)
         self._errors: Literal["strict", "replace"] = "replace" if errors == "replace" else "strict"
 
@@ -171,7 +177,7 @@ class _Native:
         Raises:
             InvalidUtf8: It is not UTF-8.
         """
-        return counts.count(data, self._pattern, self._special_tokens, errors=self._errors), 0
+        return counts.count(data, self._pattern, self.special_tokens, errors=self._errors), 0
 
     def documents(
         self, data: Buffer, offsets: Buffer, offset_bytes: Literal[4, 8], counts: Counts
@@ -181,7 +187,7 @@ class _Native:
             data,
             offsets,
             self._pattern,
-            self._special_tokens,
+            self.special_tokens,
             errors=self._errors,
             offset_bytes=offset_bytes,
         )

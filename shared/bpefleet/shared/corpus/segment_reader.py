@@ -15,7 +15,7 @@ from bpefleet.shared.errors import SourceChangedError, SourceError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from bpefleet.shared.corpus.columns import Texts
+    from bpefleet.shared.corpus.columns import RowSampler, Texts
     from bpefleet.shared.wire.messages import Segment
 
 _PIECE: Final = 1 << 20
@@ -77,9 +77,11 @@ class SegmentReader:
                 break
         return before + 1
 
-    def rows(self, segment: Segment, file: int) -> Iterator[Texts]:
-        """The texts of a table's rows."""
-        return table_rows(file, segment, self.field)
+    def rows(
+        self, segment: Segment, file: int, sampler: RowSampler | None = None
+    ) -> Iterator[Texts]:
+        """The texts of a table's rows, or of those that a sampler takes."""
+        return table_rows(file, segment, self.field, sampler)
 
     def fields(self, segment: Segment, file: int) -> list[str]:
         """The fields that a file's first record has; of a table, the columns with text."""
