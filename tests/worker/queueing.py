@@ -1,4 +1,4 @@
-"""Queueing chunks and reading their events, as a producer does."""
+"""Queueing chunks and reading their events, as a producer does; the processes that count them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from bpefleet.shared.queue.serializer import JsonSerializer
 from bpefleet.shared.wire import keys
 from bpefleet.shared.wire.messages import Counted, CountSpec, Failed, Segment
 from tests.eventually import eventually
+from tests.processes import children
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,3 +88,8 @@ def events(connection: Redis) -> list[tuple[int, Counted | Failed]]:
 def next_event(connection: Redis) -> Counted | Failed:
     """The run's first completion event, awaited."""
     return eventually(lambda: events(connection))[0][1]
+
+
+def work_horse(pool: int) -> int:
+    """The process that counts the running chunk of a pool of one worker, awaited."""
+    return eventually(lambda: [horse for worker in children(pool) for horse in children(worker)])[0]

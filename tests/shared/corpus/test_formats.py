@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from bpefleet.kernel import opening
 from bpefleet.kernel.segments import Tally, count_segments
 from bpefleet.shared.corpus import segment_reader
 from bpefleet.shared.corpus.formats import FORMATS, TABLES, compression_of, kind_of
@@ -136,7 +137,7 @@ def test_lines_are_whole_wherever_reads_and_chunks_cut_them(
     middle = min(whole.end, sum(map(len, lines[:cut])))
     parts = replace(whole, end=middle), replace(whole, start=middle)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(segment_reader, "_PIECE", piece)
+        patch.setattr(opening, "_PIECE", piece)
         counts, tally = counted(*parts)
     assert counts == alone(documents)
     assert tally.records == len(documents)
@@ -213,7 +214,7 @@ def test_a_file_that_shrank_is_told(tmp_path: Path, name: str) -> None:
 
 def test_an_array_instead_of_lines_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(segment_reader, "_LONGEST_LINE", 1000)
-    monkeypatch.setattr(segment_reader, "_PIECE", 100)
+    monkeypatch.setattr(opening, "_PIECE", 100)
     data = b'{"text": "a"}\n' + b"[" + b'{"text": "a"},' * 1000
     with pytest.raises(SourceError, match=r"a line of more than 1,000 bytes: line 2\nhint: .*jq"):
         counted(write_text(data, tmp_path / "corpus", "jsonl"))

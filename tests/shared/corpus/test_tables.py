@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import struct
 import sys
@@ -16,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import ipc, parquet
 
+from bpefleet.kernel.opening import opened_file
 from bpefleet.kernel.records import integers
 from bpefleet.shared.corpus.segment_reader import SegmentReader
 from bpefleet.shared.corpus.tables import table_fields, table_rows
@@ -62,8 +62,7 @@ def read(segment: Segment, field: str = "text") -> tuple[list[bytes], int, int]:
     """The documents of a segment, the number of its records, and of those without text."""
     found: list[bytes] = []
     records = absent = 0
-    file = os.open(segment.path, os.O_RDONLY)
-    try:
+    with opened_file(segment.path) as file:
         for part in table_rows(file, segment, field.split(".")):
             offsets = integers(part.offsets, part.offset_bytes)
             data = memoryview(part.data)
@@ -71,8 +70,6 @@ def read(segment: Segment, field: str = "text") -> tuple[list[bytes], int, int]:
                 bytes(data[offsets[i] : offsets[i + 1]]) for i in range(part.records - part.absent)
             ]
             records, absent = records + part.records, absent + part.absent
-    finally:
-        os.close(file)
     return found, records, absent
 
 
@@ -150,8 +147,8 @@ def test_a_column_of_another_type_is_told_with_those_that_could_be_meant(
     with pytest.raises(UsageError, match=f"column {field} of .* holds {kind}.*, not text") as told:
         read(segment, field)
     assert told.value.hint.endswith("those with text: text, meta.title")
-    with (tmp_path / "table").open("rb") as file:
-        assert table_fields(file.fileno(), segment) == ["text", "meta.title"]
+    with opened_file(segment.path) as file:
+        assert table_fields(file, segment) == ["text", "meta.title"]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -209,9 +206,9 @@ def test_a_large_row_group_is_read_in_parts(tmp_path: Path) -> None:
     """No part takes more memory than a few texts, however many rows the group has."""
     texts = [chr(97 + number % 26) * 1000 for number in range(20_000)]
     parquet.write_table(pa.table({"text": texts}), tmp_path / "t", use_dictionary=False)
-    file = os.open(tmp_path / "t", os.O_RDONLY)
-    parts = list(table_rows(file, Segment(str(tmp_path / "t"), 0, 20_000, "parquet"), ["text"]))
-    os.close(file)
+    segment = Segment(str(tmp_path / "t"), 0, 20_000, "parquet")
+    with opened_file(segment.path) as file:
+        parts = list(table_rows(file, segment, ["text"]))
     assert max(len(memoryview(part.data)) for part in parts) < 6 << 20
     assert sum(part.records for part in parts) == 20_000
 
@@ -230,7 +227,7 @@ def test_without_pyarrow_the_command_that_installs_it_is_told(
 def test_the_place_of_a_text_is_its_row(tmp_path: Path) -> None:
     segment = write(pa.table({"text": _DOCUMENTS}), tmp_path / "table", "parquet", 10**6)
     reader: Any = SegmentReader("text")
-    with (tmp_path / "table").open("rb") as file, suppress(StopIteration):
-        part = next(reader.rows(Segment(segment.path, 2, 20, "parquet"), file.fileno()))
+    with opened_file(segment.path) as file, suppress(StopIteration):
+        part = next(reader.rows(Segment(segment.path, 2, 20, "parquet"), file))
     assert [part.place(document) for document in range(4)] == [f"row {n}" for n in (2, 3, 4, 5)]
     assert part.place(4) == "row 7"

@@ -7,21 +7,25 @@ kernel imports nothing.
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from bpefleet.kernel._kernel import Counts, InvalidUtf8, JsonLineError, Sampler, Taken, json_texts
 from bpefleet.kernel.blocks import joined
 from bpefleet.kernel.errors import SegmentRecordError, around, not_utf8
-from bpefleet.kernel.opening import opened
+from bpefleet.kernel.opening import opened_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from typing_extensions import Buffer
 
     from bpefleet.kernel._kernel import Cutter
     from bpefleet.kernel.blocks import Admit, Segment
     from bpefleet.kernel.clock import ReadClock
+
+    File: TypeAlias = Any
+    """A `LocalFile`, or what a reader opened."""
 
 PLAIN: Final = "text"
 """The format of plain text, which takes no reader."""
@@ -57,22 +61,28 @@ class Texts(Protocol):
 
 
 class Reader(Protocol):
-    """Reads segments of any format from the descriptor of their file."""
+    """Reads segments of any format from their files, wherever these lie."""
 
     @property
     def field(self) -> Sequence[str]:
         """The keys that lead to the text of a record."""
 
-    def text(self, segment: Segment, file: int) -> Iterator[bytes]:
+    def is_remote(self, path: str) -> bool:
+        """Whether a file lies in a store, and not on a path of this machine."""
+
+    def opened(self, segment: Segment) -> AbstractContextManager[File]:
+        """The file of such a segment."""
+
+    def text(self, segment: Segment, file: File) -> Iterator[bytes]:
         """A text's bytes, in pieces."""
 
-    def lines(self, segment: Segment, file: int) -> Iterator[tuple[int, bytes]]:
+    def lines(self, segment: Segment, file: File) -> Iterator[tuple[int, bytes]]:
         """Blocks of whole lines of JSON with their offsets."""
 
-    def line(self, segment: Segment, file: int, offset: int) -> int:
+    def line(self, segment: Segment, file: File, offset: int) -> int:
         """The number in the file of the line at such an offset."""
 
-    def rows(self, segment: Segment, file: int, sampler: Sampler | None = None) -> Iterator[Texts]:
+    def rows(self, segment: Segment, file: File, sampler: Sampler | None = None) -> Iterator[Texts]:
         """The texts of a table's rows, or of those that a sampler takes."""
 
 
@@ -117,23 +127,19 @@ class RecordCounter:
         scanner: Counts their texts.
         reader: Reads them.
         admit: See `opening.opened`.
+        sampler: Takes some of the documents; None for all.
     """
 
-    def __init__(self, scanner: Scanner, reader: Reader, admit: Admit) -> None:
+    def __init__(
+        self, scanner: Scanner, reader: Reader, admit: Admit, sampler: Sampler | None = None
+    ) -> None:
         self._scanner = scanner
         self._reader = reader
         self._admit = admit
+        self._sampler = sampler
 
-    def __call__(
-        self, segment: Segment, counts: Counts, clock: ReadClock, sampler: Sampler | None = None
-    ) -> Found:
+    def __call__(self, segment: Segment, counts: Counts, clock: ReadClock) -> Found:
         """Add the pre-tokens of a segment to `counts`.
-
-        Args:
-            segment: Which.
-            counts: Gets them.
-            clock: Times the reading.
-            sampler: Takes some of the documents; None for all.
 
         Raises:
             OSError: The file is missing, unreadable or no regular file; `filename` is set.
@@ -142,34 +148,33 @@ class RecordCounter:
             TimeoutError: A regex takes too long.
         """
         found = Found()
-        with opened(segment.path, self._admit) as file:
-            for more in self._parts(segment)(segment, file, counts, clock, sampler):
+        is_remote = self._reader.is_remote(segment.path)
+        with self._reader.opened(segment) if is_remote else self._local(segment) as file:
+            for more in self._parts(segment)(segment, file, counts, clock):
                 found = found.plus(more)
         return found
 
+    def _local(self, segment: Segment) -> AbstractContextManager[File]:
+        return opened_file(segment.path, self._admit)
+
     def _parts(
         self, segment: Segment
-    ) -> Callable[[Segment, int, Counts, ReadClock, Sampler | None], Iterator[Found]]:
+    ) -> Callable[[Segment, File, Counts, ReadClock], Iterator[Found]]:
         return {PLAIN: self._text, _LINES: self._lines}.get(_kind(segment), self._rows)
 
     def _text(
-        self,
-        segment: Segment,
-        file: int,
-        counts: Counts,
-        clock: ReadClock,
-        sampler: Sampler | None,
+        self, segment: Segment, file: File, counts: Counts, clock: ReadClock
     ) -> Iterator[Found]:
         pieces = clock.each(self._reader.text(segment, file))
         blocks = joined(pieces, self._scanner.cutter)
-        if sampler is not None:
-            yield from self._pieces(segment, blocks, counts, sampler)
+        if self._sampler is not None:
+            yield from self._pieces(segment, blocks, counts, self._sampler)
             return
         for offset, block in blocks:
             try:
                 found = self._scanner.text(block, counts)
             except InvalidUtf8 as error:
-                place = f"byte {offset + error.offset} of what it holds decompressed"
+                place = _byte(segment, offset + error.offset)
                 raise not_utf8(segment, place, around(block, error.offset)) from None
             yield Found(len(block), *found)
 
@@ -194,22 +199,15 @@ class RecordCounter:
             yield Found(len(taken.data), *found)
 
     def _lines(
-        self,
-        segment: Segment,
-        file: int,
-        counts: Counts,
-        clock: ReadClock,
-        sampler: Sampler | None,
+        self, segment: Segment, file: File, counts: Counts, clock: ReadClock
     ) -> Iterator[Found]:
         field = self._reader.field
         taken = None
-        for offset, read in clock.each(self._reader.lines(segment, file)):
-            block = read
-            if sampler is not None:
-                taken = sampler.lines(read, _base(segment) + offset)
-                block = taken.data
+        for offset, block in clock.each(self._reader.lines(segment, file)):
+            if self._sampler is not None:
+                taken = self._sampler.lines(block, _base(segment) + offset)
             try:
-                texts = json_texts(block, field)
+                texts = json_texts(block if taken is None else taken.data, field)
             except JsonLineError as error:
                 line = self._reader.line(segment, file, offset + _origin(taken, error.offset))
                 raise SegmentRecordError(f"line {line} of {segment.path} {error.reason}") from None
@@ -223,14 +221,9 @@ class RecordCounter:
             yield Found(len(texts.data), *found, texts.records, texts.absent)
 
     def _rows(
-        self,
-        segment: Segment,
-        file: int,
-        counts: Counts,
-        clock: ReadClock,
-        sampler: Sampler | None,
+        self, segment: Segment, file: File, counts: Counts, clock: ReadClock
     ) -> Iterator[Found]:
-        for texts in clock.each(self._reader.rows(segment, file, sampler)):
+        for texts in clock.each(self._reader.rows(segment, file, self._sampler)):
             data, offsets, width = texts.data, texts.offsets, texts.offset_bytes
             places = integers(offsets, width)
             try:
@@ -258,6 +251,13 @@ def _origin(taken: Taken | None, offset: int) -> int:
 def integers(offsets: Buffer, offset_bytes: int) -> memoryview[int]:
     """Offsets as numbers."""
     return memoryview(offsets).cast("B").cast("q" if offset_bytes == _WIDE else "i")
+
+
+def _byte(segment: Segment, offset: int) -> str:
+    """A place in the text of a segment, in words."""
+    if "+" in segment.format:
+        return f"byte {offset} of what it holds decompressed"
+    return f"byte {segment.start + offset}"
 
 
 def unit(segment: Segment) -> str:

@@ -95,7 +95,8 @@ def count_segments(
             for before that: one that holds U+FFFD is found where the file itself has it.
         admit: Called with the descriptor and the path of each file that is opened, before anything
             is read; what it raises ends the count.
-        reader: Reads segments that are not plain text. Its exceptions go to the caller.
+        reader: Reads segments that are not plain text, and those of files in stores. Its
+            exceptions go to the caller.
         share: The share of the documents that is counted, as for `Sampler`.
         seeds: For each segment the seed of its `Sampler`; none to count all documents.
 
@@ -117,13 +118,13 @@ def count_segments(
         scanner = RegexCounter(splits, special_tokens, errors, admit)
     total, clock = Found(), ReadClock()
     for index, segment in enumerate(segments):
+        sampler = Sampler(seeds[index], share) if seeds else None
         try:
-            if segment.format == PLAIN and not seeds:
+            if _is_plain(segment, reader) and sampler is None:
                 size = segment.end - segment.start
                 found = Found(size, *scanner(segment, counts, clock))
             elif reader is not None:
-                sampler = Sampler(seeds[index], share) if seeds else None
-                found = RecordCounter(scanner, reader, admit)(segment, counts, clock, sampler)
+                found = RecordCounter(scanner, reader, admit, sampler)(segment, counts, clock)
             else:
                 raise ValueError(f"nothing reads {segment.format}: {segment.path}")
         except TimeoutError as error:
@@ -142,6 +143,11 @@ def count_segments(
         records=total.records,
         absent=total.absent,
     )
+
+
+def _is_plain(segment: Segment, reader: Reader | None) -> bool:
+    """Whether it is plain text on a path of this machine, which the kernel reads itself."""
+    return segment.format == PLAIN and not (reader and reader.is_remote(segment.path))
 
 
 class _Native:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.kernel.opening import opened
+from bpefleet.producer.planning.opening import opened_source
 from bpefleet.shared.corpus.formats import JSON_LINES, TABLES, compression_of
 from bpefleet.shared.errors import SourceError
 
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
 
     from bpefleet.kernel import Cutter
     from bpefleet.producer.planning.sources import SourceFile
+    from bpefleet.shared.corpus.files import File
 
 _WINDOW: Final = 64 * 1024
 """Bytes in which a cut is looked for first; twice as many each time that there is none."""
@@ -40,10 +40,10 @@ def next_place(file: SourceFile, cutter: Cutter, at: int, target: int, near: int
     if file.format in TABLES:
         return _between_rows(file, at, target, near)
     try:
-        with opened(file.path) as descriptor:
+        with opened_source(file.path) as source:
             if file.format == JSON_LINES:
-                return _find(descriptor, _after_line, 1, target, file.size)
-            return _find(descriptor, cutter.first, cutter.reach, target, file.size)
+                return _find(source, _after_line, 1, target, file.size)
+            return _find(source, cutter.first, cutter.reach, target, file.size)
     except OSError as error:
         raise SourceError(f"{file.path}: {error.strerror}") from error
 
@@ -65,7 +65,7 @@ def _between_rows(file: SourceFile, at: int, target: int, near: int) -> int:
 
 
 def _find(
-    descriptor: int,
+    file: File,
     first: Callable[[bytes, int, int], int | None],
     reach: int,
     target: int,
@@ -74,7 +74,7 @@ def _find(
     """The first cut at or after `target`, else the end of the file.
 
     Args:
-        descriptor: The file.
+        file: The file.
         first: The first cut in some bytes at or after a place and before another.
         reach: Bytes before and after a cut that decide on it.
         target: Where to begin.
@@ -83,7 +83,7 @@ def _find(
     window = _WINDOW
     while target < size:
         base = max(0, target - reach)
-        data = _read(descriptor, base, target + window + reach - base)
+        data = file.pread(target + window + reach - base, base)
         found = first(data, target - base, target - base + window)
         if found is not None:
             return min(size, base + found)
@@ -96,12 +96,3 @@ def _after_line(data: bytes, start: int, end: int) -> int | None:
     """The first begin of a line in `data[start:end]`."""
     newline = data.find(b"\n", start - 1, end - 1)
     return newline + 1 if newline >= 0 else None
-
-
-def _read(descriptor: int, offset: int, length: int) -> bytes:
-    parts = []
-    while length > 0 and (part := os.pread(descriptor, length, offset)):
-        parts.append(part)
-        offset += len(part)
-        length -= len(part)
-    return b"".join(parts)

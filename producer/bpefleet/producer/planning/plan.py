@@ -14,8 +14,8 @@ from bpefleet.producer.planning.mixture.source import PlannedSource
 from bpefleet.producer.planning.mixture.weights import Scale
 from bpefleet.producer.planning.options import Options
 from bpefleet.producer.planning.sources import SourceFile
+from bpefleet.producer.planning.unchanged import demand_unchanged, has_changed
 from bpefleet.shared.corpus.formats import FORMATS, TABLES, compression_of
-from bpefleet.shared.errors import SourceChangedError, SourceError
 from bpefleet.shared.pretokens.patterns import counting_digest, resolve
 from bpefleet.shared.wire.messages import (
     CountSpec,
@@ -201,8 +201,7 @@ class Plan(Message, frozen=True):
         for index in {i for i, _, _ in self.chunks[chunk]}:
             file = self.files[index]
             with suppress(OSError):  # that it cannot be read is for its next reader to say
-                now = Path(file.path).stat()
-                if (now.st_size, now.st_mtime_ns) != (file.size, file.mtime_ns):
+                if has_changed(file):
                     text = f"{file.path} has changed since the run was planned"
                     return Failed("SourceChangedError", text)
         return None
@@ -214,13 +213,4 @@ class Plan(Message, frozen=True):
             SourceError: A file is gone.
             SourceChangedError: A file has another size or time of change.
         """
-        for file in self.files:
-            try:
-                now = Path(file.path).stat()
-            except OSError as error:
-                raise SourceError(f"{file.path}: {error.strerror}") from error
-            if (now.st_size, now.st_mtime_ns) != (file.size, file.mtime_ns):
-                raise SourceChangedError(
-                    f"{file.path} has changed since the run was planned",
-                    hint="start a new run in another directory: counts of two texts never mix",
-                )
+        demand_unchanged(self.files)

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.kernel.opening import opened
+from bpefleet.kernel.opening import opened_file
 from bpefleet.producer.planning.formats.expected import Expectations
 from bpefleet.producer.planning.formats.names import AUTO, BINARY, NAMES, remedy, said_of
 from bpefleet.producer.planning.formats.tell import format_of
@@ -211,13 +211,13 @@ class _Finder:
     def _look(self, path: Path, *, picked: bool) -> SourceFile:
         """A file as it is now. What its format is called, if that is not read."""
         name = str(path)
-        with opened(name) as descriptor:
-            facts = os.fstat(descriptor)
+        with opened_file(name) as file:
+            facts = file.facts
             size = facts.st_size
-            found = format_of(descriptor, name, picked=picked, asked=self._asked)
+            found = format_of(file, name, picked=picked, asked=self._asked)
             rows, text = 0, None
             if size and found in FORMATS:
-                rows, text = self._expectations.rows_and_text(descriptor, name, size, found)
+                rows, text = self._expectations.rows_and_text(file, name, size, found)
         return SourceFile(_absolute(path), size, facts.st_mtime_ns, found, rows, text)
 
 

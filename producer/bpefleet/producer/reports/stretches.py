@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import codecs
-import os
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.kernel import KernelError, json_texts
-from bpefleet.kernel.opening import opened
 from bpefleet.producer.planning.formats.opening_bytes import inflated
+from bpefleet.producer.planning.opening import opened_source
+from bpefleet.producer.planning.unchanged import has_changed
 from bpefleet.shared.corpus.formats import JSON_LINES, TABLES, compression_of, kind_of
 from bpefleet.shared.corpus.tables import table_rows
 from bpefleet.shared.errors import SourceChangedError, SourceError
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from bpefleet.producer.planning.sources import SourceFile
+    from bpefleet.shared.corpus.files import File
 
 REMEDY: Final = "name other text to measure on: --held-out FILE"
 _SPACES: Final = b" \n"
@@ -43,36 +44,35 @@ def texts_of(file: SourceFile, start: int, end: int, field: Sequence[str]) -> li
         SourceChangedError: It is not what it was when the run was planned.
     """
     try:
-        with opened(file.path) as descriptor:
-            facts = os.fstat(descriptor)
-            if (facts.st_size, facts.st_mtime_ns) != (file.size, file.mtime_ns):
-                raise SourceChangedError(
-                    f"{file.path} has changed since the run was planned", hint=REMEDY
-                )
-            return list(_read(descriptor, file, start, end, field))
+        if has_changed(file):
+            raise SourceChangedError(
+                f"{file.path} has changed since the run was planned", hint=REMEDY
+            )
+        with opened_source(file.path) as source:
+            return list(_read(source, file, start, end, field))
     except (OSError, KernelError) as error:
         said = error.strerror if isinstance(error, OSError) else error
         raise SourceError(f"{file.path}: {said}", hint=REMEDY) from error
 
 
 def _read(
-    descriptor: int, file: SourceFile, start: int, end: int, field: Sequence[str]
+    source: File, file: SourceFile, start: int, end: int, field: Sequence[str]
 ) -> Iterator[str]:
     first, last = file.place_of(start), file.place_of(end)
     if file.format in TABLES:
         first = min(first, file.rows - 1)
         rows = Segment(file.path, first, max(last, first + 1), file.format)
-        for some in table_rows(descriptor, rows, field):
+        for some in table_rows(source, rows, field):
             yield from _documents(some.data, some.offsets, some.offset_bytes)
         return
     is_records = kind_of(file.format) == JSON_LINES
     if compression := compression_of(file.format):
         length = end - start + (_LONGEST_LINE if is_records else 0)
-        data, first = inflated(descriptor, compression, file.path, length), 0
+        data, first = inflated(source, compression, file.path, length), 0
         last = len(data) if len(data) < length else file.size + 1
     else:
         more = _LONGEST_LINE if is_records else 0
-        data = os.pread(descriptor, last - first + more, first)
+        data = source.pread(last - first + more, first)
     if is_records:
         yield from _records(data, first, end - start, field)
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bpefleet.kernel.opening import opened
+from bpefleet.producer.planning.opening import opened_source
 from bpefleet.shared.corpus.formats import TEXT
 from bpefleet.shared.corpus.segment_reader import SegmentReader
 from bpefleet.shared.errors import UsageError
@@ -47,5 +47,5 @@ def _fields(plan: Plan, source: int) -> list[str]:
     chunks = (chunk for chunk, index in enumerate(plan.chunk_sources) if index == source)
     segments = (part for chunk in chunks for part in plan.spec(chunk).segments)
     segment = next(part for part in segments if not part.format.startswith(TEXT))
-    with opened(segment.path) as file:
+    with opened_source(segment.path) as file:
         return SegmentReader("").fields(segment, file)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -10,15 +9,17 @@ import msgspec
 from bpefleet.shared.corpus.decompress import decompressed
 from bpefleet.shared.corpus.formats import JSON_LINES, compression_of, kind_of
 from bpefleet.shared.corpus.tables import table_fields, table_rows
-from bpefleet.shared.errors import SourceChangedError, SourceError
+from bpefleet.shared.errors import SourceChangedError, SourceError, UsageError
+from bpefleet.shared.stores.urls import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from contextlib import AbstractContextManager
 
     from bpefleet.shared.corpus.columns import RowSampler, Texts
+    from bpefleet.shared.corpus.files import File
     from bpefleet.shared.wire.messages import Segment
 
-_PIECE: Final = 1 << 20
 _LONGEST_LINE: Final = 1 << 30
 """Bytes of a line: longer ones are no records, but a file of some other form."""
 _BOM: Final = b"\xef\xbb\xbf"
@@ -35,14 +36,26 @@ class SegmentReader:
         """Read the field of this name, dotted where it is nested."""
         self.field = tuple(text_field.split("."))
 
-    def text(self, segment: Segment, file: int) -> Iterator[bytes]:
+    def is_remote(self, path: str) -> bool:
+        """Whether a file lies in a store, and not on a path of this machine."""
+        return is_url(path)
+
+    def opened(self, segment: Segment) -> AbstractContextManager[File]:
+        """The file of such a segment.
+
+        Raises:
+            UsageError: Always, so far.
+        """
+        raise UsageError(f"{segment.path} lies in a store, which is not read")
+
+    def text(self, segment: Segment, file: File) -> Iterator[bytes]:
         """The bytes of a segment, decompressed, in pieces."""
         pieces = _pieces(segment, file, segment.start)
         if compression := compression_of(segment.format):
             return decompressed(pieces, compression, segment.path)
         return pieces
 
-    def lines(self, segment: Segment, file: int) -> Iterator[tuple[int, bytes]]:
+    def lines(self, segment: Segment, file: File) -> Iterator[tuple[int, bytes]]:
         """The lines of a segment in blocks, each with its offset in the (decompressed) segment.
 
         Raises:
@@ -60,7 +73,7 @@ class SegmentReader:
             yield at + skip, block[skip:] if skip else block
             at += len(block)
 
-    def line(self, segment: Segment, file: int, offset: int) -> int:
+    def line(self, segment: Segment, file: File, offset: int) -> int:
         """The number in its file, from 1, of the line at an offset that `lines` gave.
 
         All that is before it is read for that.
@@ -78,12 +91,12 @@ class SegmentReader:
         return before + 1
 
     def rows(
-        self, segment: Segment, file: int, sampler: RowSampler | None = None
+        self, segment: Segment, file: File, sampler: RowSampler | None = None
     ) -> Iterator[Texts]:
         """The texts of a table's rows, or of those that a sampler takes."""
         return table_rows(file, segment, self.field, sampler)
 
-    def fields(self, segment: Segment, file: int) -> list[str]:
+    def fields(self, segment: Segment, file: File) -> list[str]:
         """The fields that a file's first record has; of a table, the columns with text."""
         if kind_of(segment.format) != JSON_LINES:
             return table_fields(file, segment)
@@ -102,21 +115,20 @@ def _text_fields(record: dict[str, Any], above: str) -> Iterator[str]:
             yield from _text_fields(value, f"{above}{key}.")
 
 
-def _pieces(segment: Segment, file: int, start: int) -> Iterator[bytes]:
+def _pieces(segment: Segment, file: File, start: int) -> Iterator[bytes]:
     """The bytes of a file from `start` to the end of a segment.
 
     Raises:
         SourceChangedError: The file is shorter.
     """
-    while start < segment.end:
-        piece = os.pread(file, min(_PIECE, segment.end - start), start)
-        if not piece:
-            raise SourceChangedError(
-                f"{segment.path} ends at byte {start}, before {segment.end}",
-                hint="the file changed since the run was planned; start a new run",
-            )
+    for piece in file.pieces(start, segment.end):
         yield piece
         start += len(piece)
+    if start < segment.end:
+        raise SourceChangedError(
+            f"{segment.path} ends at byte {start}, before {segment.end}",
+            hint="the file changed since the run was planned; start a new run",
+        )
 
 
 def _whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from bpefleet.shared.corpus.columns import RowSampler, Texts
+    from bpefleet.shared.corpus.files import File
     from bpefleet.shared.wire.messages import Segment
 
 _BATCH: Final = 4 << 20
@@ -28,12 +28,12 @@ _FEATHER_1: Final = b"FEA1"
 
 
 def table_rows(
-    file: int, segment: Segment, path: Sequence[str], sampler: RowSampler | None = None
+    file: File, segment: Segment, path: Sequence[str], sampler: RowSampler | None = None
 ) -> Iterator[Texts]:
     """The texts of a segment's rows.
 
     Args:
-        file: Descriptor of the file.
+        file: The open file.
         segment: Its rows.
         path: The name of the text's column, and those of the fields in it that lead to the text.
         sampler: Takes some of them; None for all.
@@ -56,7 +56,7 @@ def table_rows(
             )
 
 
-def table_fields(file: int, segment: Segment) -> list[str]:
+def table_fields(file: File, segment: Segment) -> list[str]:
     """The columns of a file that hold text."""
     with _table(file, segment.path) as source:
         if segment.format == PARQUET:
@@ -71,7 +71,7 @@ def load() -> None:
 
 
 @contextmanager
-def _table(file: int, path: str) -> Iterator[Any]:
+def _table(file: File, path: str) -> Iterator[Any]:
     """The file as pyarrow reads it. Within the block, its errors become this project's."""
     try:
         import pyarrow as pa  # noqa: PLC0415  an extra, and slow to import
@@ -80,10 +80,8 @@ def _table(file: int, path: str) -> Iterator[Any]:
             f"{path} is read with pyarrow, which is not installed here",
             hint="pip install 'bpefleet[parquet]', on every machine that counts",
         ) from None
-    os.lseek(file, 0, os.SEEK_SET)
     try:
-        # Buffered, for then a read gives as many bytes as were asked for.
-        with os.fdopen(file, "rb", closefd=False) as plain:
+        with file.stream() as plain:
             yield pa.PythonFile(plain, mode="r")
     except (
         pa.ArrowInvalid,

@@ -7,12 +7,13 @@ of its metadata, a FlatBuffer, and a body whose length the metadata says.
 
 from __future__ import annotations
 
-import os
 import struct
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from bpefleet.shared.corpus.files import File
 
 _FILE: Final = b"ARROW1"
 _FILE_BEGINS: Final = 8
@@ -24,21 +25,21 @@ _RECORD_BATCH: Final = 3
 """Among the kinds of a message's header."""
 
 
-def record_batches(descriptor: int) -> Iterator[tuple[int, int]]:
+def record_batches(file: File) -> Iterator[tuple[int, int]]:
     """Of each record batch of an open file its rows, and its bytes as it is stored.
 
     Raises:
         ValueError: The file is damaged, or ends early.
     """
-    at = _FILE_BEGINS if os.pread(descriptor, len(_FILE), 0) == _FILE else 0
-    size = os.fstat(descriptor).st_size
-    while len(prefix := os.pread(descriptor, 8, at)) == 8:  # noqa: PLR2004  mark and length
+    at = _FILE_BEGINS if file.pread(len(_FILE), 0) == _FILE else 0
+    size = file.size
+    while len(prefix := file.pread(8, at)) == 8:  # noqa: PLR2004  mark and length
         (length,) = struct.unpack("<i", prefix[4:])
         if prefix[:4] != _MARK or not 0 <= length <= _MOST:
             raise ValueError(f"no message of Arrow at byte {at:,}")
         if length == 0:
             return
-        metadata = os.pread(descriptor, length, at + 8)
+        metadata = file.pread(length, at + 8)
         try:
             kind, rows, body = _message(metadata)
         except struct.error as error:

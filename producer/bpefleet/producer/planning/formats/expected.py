@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import json
 
@@ -17,6 +16,9 @@ from bpefleet.shared.corpus.formats import (
     compression_of,
     kind_of,
 )
+
+if TYPE_CHECKING:
+    from bpefleet.shared.corpus.files import File
 
 _SAMPLE: Final = 1 << 20
 """Bytes, decompressed, of a file's sample."""
@@ -45,12 +47,12 @@ class Expectations:
         self._seen: defaultdict[str, _Seen] = defaultdict(_Seen)
 
     def rows_and_text(
-        self, descriptor: int, path: str, size: int, format_: str
+        self, file: File, path: str, size: int, format_: str
     ) -> tuple[int, int | None]:
         """The rows of a table, 0 for others; and bytes of text, None for all that there are.
 
         Args:
-            descriptor: The open file.
+            file: The open file.
             path: Its name.
             size: Its bytes.
             format_: One of `bpefleet.shared.corpus.formats.FORMATS`.
@@ -64,22 +66,22 @@ class Expectations:
         if format_ in TABLES:
             from bpefleet.producer.planning.formats import tables  # noqa: PLC0415  few need it
 
-            return tables.rows_and_text(descriptor, path, format_, self._field)
+            return tables.rows_and_text(file, path, format_, self._field)
         seen = self._seen[format_]
         took, text = seen.size, seen.text
         if seen.files < _SAMPLED:
-            took, text = self._sample(descriptor, path, format_)
+            took, text = self._sample(file, path, format_)
             seen.files += 1
             seen.size += took
             seen.text += text
         return 0, max(1, size * text // max(1, took))
 
-    def _sample(self, descriptor: int, path: str, format_: str) -> tuple[int, int]:
+    def _sample(self, file: File, path: str, format_: str) -> tuple[int, int]:
         """Some bytes of a file, and how many bytes of text these hold."""
         if compression := compression_of(format_):
-            data, took = inflated_from(descriptor, compression, path, _SAMPLE)
+            data, took = inflated_from(file, compression, path, _SAMPLE)
         else:
-            data = os.pread(descriptor, _SAMPLE, 0)
+            data = file.pread(_SAMPLE, 0)
             took = len(data)
         if kind_of(format_) != JSON_LINES:
             return took, len(data)

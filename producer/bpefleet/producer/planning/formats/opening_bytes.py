@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.shared.corpus.decompress import decompressed
@@ -10,24 +9,26 @@ from bpefleet.shared.corpus.decompress import decompressed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from bpefleet.shared.corpus.files import File
+
 _PIECE: Final = 1 << 14
 """Bytes read at once: as few as let the ratio be told."""
 
 
-def inflated(descriptor: int, compression: str, path: str, length: int) -> bytes:
+def inflated(file: File, compression: str, path: str, length: int) -> bytes:
     """The first bytes that a compressed file holds; at most `length`.
 
     Raises:
         SourceError: The data are damaged, or end too early.
     """
-    return inflated_from(descriptor, compression, path, length)[0][:length]
+    return inflated_from(file, compression, path, length)[0][:length]
 
 
-def inflated_from(descriptor: int, compression: str, path: str, length: int) -> tuple[bytes, int]:
+def inflated_from(file: File, compression: str, path: str, length: int) -> tuple[bytes, int]:
     """The first bytes that a compressed file holds, and how many of its own they took.
 
     Args:
-        descriptor: The open file.
+        file: The open file.
         compression: One of `bpefleet.shared.corpus.formats.COMPRESSIONS`.
         path: Its name, for errors.
         length: Bytes wanted; what comes with the last of them is given, too.
@@ -39,7 +40,7 @@ def inflated_from(descriptor: int, compression: str, path: str, length: int) -> 
 
     def pieces() -> Iterator[bytes]:
         nonlocal fed
-        while piece := os.pread(descriptor, _PIECE, fed):
+        while piece := file.pread(_PIECE, fed):
             fed += len(piece)
             yield piece
 

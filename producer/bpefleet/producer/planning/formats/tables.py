@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from bpefleet.kernel.opening import opened
 from bpefleet.producer.planning.formats.arrow_messages import record_batches
+from bpefleet.producer.planning.opening import opened_source
 from bpefleet.shared.corpus.columns import holds_text, text_columns, texts
 from bpefleet.shared.corpus.formats import PARQUET
 from bpefleet.shared.errors import SourceError, UsageError
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from pyarrow import DataType, RecordBatch, Schema
 
     from bpefleet.producer.planning.sources import SourceFile
+    from bpefleet.shared.corpus.files import File
 
 _SAMPLE: Final = 1000
 """Rows whose text is measured."""
@@ -31,7 +31,7 @@ _BUFFER: Final = 1 << 16
 """Bytes of a column that are read at once: no more of it than the sample needs."""
 
 
-def rows_and_text(descriptor: int, path: str, format_: str, field: str) -> tuple[int, int]:
+def rows_and_text(file: File, path: str, format_: str, field: str) -> tuple[int, int]:
     """How many rows a table has, and how many bytes of text to expect.
 
     Of Parquet, what the footer says of the column's size. Where values are repeated it holds each
@@ -39,7 +39,7 @@ def rows_and_text(descriptor: int, path: str, format_: str, field: str) -> tuple
     batches, less what in the first one is no text.
 
     Args:
-        descriptor: The open file.
+        file: The open file.
         path: Its name.
         format_: `parquet` or `arrow`.
         field: The column, dotted where it lies in structs.
@@ -49,9 +49,8 @@ def rows_and_text(descriptor: int, path: str, format_: str, field: str) -> tuple
         UsageError: pyarrow is not installed.
     """
     look = _parquet if format_ == PARQUET else _arrow
-    with _errors(path), open(descriptor, "rb", closefd=False) as file:
-        file.seek(0)
-        rows, text = look(file, descriptor, path, field)
+    with _errors(path), file.stream() as stream:
+        rows, text = look(stream, file, path, field)
         if not (0 <= rows < _MOST and 0 <= text < _MOST):
             raise ValueError(f"it says that it has {rows:,} rows, of {text:,} bytes in all")
         return rows, text
@@ -65,10 +64,10 @@ def edges(file: SourceFile) -> list[int]:
         SourceError: It cannot be read.
     """
     try:
-        with opened(file.path) as descriptor, _errors(file.path):
+        with opened_source(file.path) as source, _errors(file.path):
             if file.format != PARQUET:
-                return list(accumulate(rows for rows, _ in record_batches(descriptor)))
-            with open(descriptor, "rb", closefd=False) as data:
+                return list(accumulate(rows for rows, _ in record_batches(source)))
+            with source.stream() as data:
                 found = _arrow_library("parquet").ParquetFile(data).metadata
                 groups = range(found.num_row_groups)
                 return list(accumulate(found.row_group(i).num_rows for i in groups))
@@ -76,8 +75,8 @@ def edges(file: SourceFile) -> list[int]:
         raise SourceError(f"{file.path}: {error.strerror}") from error
 
 
-def _parquet(file: Any, _descriptor: int, path: str, field: str) -> tuple[int, int]:
-    table = _arrow_library("parquet").ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER)
+def _parquet(stream: Any, _file: File, path: str, field: str) -> tuple[int, int]:
+    table = _arrow_library("parquet").ParquetFile(stream, pre_buffer=False, buffer_size=_BUFFER)
     _demand_text(table.schema_arrow, field, path)
     facts = table.metadata
     column = next(i for i in range(len(table.schema)) if table.schema.column(i).path == field)
@@ -93,12 +92,12 @@ def _parquet(file: Any, _descriptor: int, path: str, field: str) -> tuple[int, i
     return facts.num_rows, max(1, text)
 
 
-def _arrow(file: Any, descriptor: int, path: str, field: str) -> tuple[int, int]:
+def _arrow(stream: Any, file: File, path: str, field: str) -> tuple[int, int]:
     ipc = _arrow_library("ipc")
-    is_file = os.pread(descriptor, 6, 0) == b"ARROW1"
-    batches = (ipc.open_file if is_file else ipc.open_stream)(file)
+    is_file = file.pread(6, 0) == b"ARROW1"
+    batches = (ipc.open_file if is_file else ipc.open_stream)(stream)
     _demand_text(batches.schema, field, path)
-    sizes = list(record_batches(descriptor))
+    sizes = list(record_batches(file))
     rows, size = (sum(each) for each in zip(*sizes, strict=True)) if sizes else (0, 0)
     at = next((i for i, (count, _) in enumerate(sizes) if count), None)
     if at is None:

@@ -7,7 +7,6 @@ noise. So what is not read is refused, and what is named as one thing and is ano
 from __future__ import annotations
 
 import json
-import os
 from functools import partial
 from os.path import splitext
 from typing import TYPE_CHECKING, Final
@@ -29,17 +28,19 @@ from bpefleet.shared.corpus.formats import COMPRESSIONS, JSON_LINES, TABLES, TEX
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bpefleet.shared.corpus.files import File
+
 _HEAD: Final = 8192
 _RECORDS: Final = 1 << 20
 """Bytes of a file that are looked at, and that two records of JSON Lines are looked for in."""
 _BLANK: Final = b"\xef\xbb\xbf \t\r\n"
 
 
-def format_of(descriptor: int, path: str, *, picked: bool, asked: str = AUTO) -> str:
+def format_of(file: File, path: str, *, picked: bool, asked: str = AUTO) -> str:
     """The format of an open file.
 
     Args:
-        descriptor: The file.
+        file: The file.
         path: Its name, whose ending may tell the format.
         picked: Whether the user named this file, and not a folder that it is in. Such a file may
             hold a few NUL bytes, and is binary only if hardly anything in it is text. A file in a
@@ -55,19 +56,19 @@ def format_of(descriptor: int, path: str, *, picked: bool, asked: str = AUTO) ->
         OSError: It cannot be read.
         SourceError: It is compressed, and the data are damaged.
     """
-    head = os.pread(descriptor, _HEAD, 0)
+    head = file.pread(_HEAD, 0)
     found = by_first_bytes(head)
     stem, ending = splitext(path)  # noqa: PTH122  a Path for each file takes its time
     if found in COMPRESSIONS:
         if ENDINGS.get(_bare(ending)) in COMPRESSIONS:
             ending = splitext(stem)[1]  # noqa: PTH122
-        data = partial(inflated, descriptor, found, path)
+        data = partial(inflated, file, found, path)
         return _inside(data, found, _bare(ending), picked, asked)
     if found:
         kind = next((kind for kind in TABLES if found == NAMES[kind]), "")
         return kind if kind and asked in (AUTO, kind) else found
     ending = _bare(ending)
-    return _kind(head, partial(os.pread, descriptor, _RECORDS, 0), ending, picked, asked)
+    return _kind(head, partial(file.pread, _RECORDS, 0), ending, picked, asked)
 
 
 def _bare(ending: str) -> str:

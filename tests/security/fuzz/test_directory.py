@@ -25,7 +25,16 @@ from bpefleet.shared.tokenizer import MANIFEST, Tokenizer
 from bpefleet.shared.wire.status import Snapshot
 from tests.command import bpefleet
 from tests.security.fleet import VOCAB
-from tests.security.fuzz import COUNTED, DIGEST, FAILED, JSON, damaged, fuzz, payload, spoiled
+from tests.security.fuzz.changes import (
+    COUNTED,
+    DIGEST,
+    FAILED,
+    JSON,
+    damaged,
+    fuzz,
+    payload,
+    spoiled,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ from bpefleet.shared.pretokens.patterns import resolve
 from bpefleet.shared.redis.connect import connect
 from bpefleet.shared.redis.redis_url import is_local, redacted
 from bpefleet.shared.trust.signing import read_key
-from tests.security.fuzz import damaged, fuzz
+from tests.security.fuzz.changes import damaged, fuzz
 
 if TYPE_CHECKING:
     from pathlib import Path

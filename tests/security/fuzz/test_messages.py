@@ -20,7 +20,17 @@ from bpefleet.shared.trust.signing import Signer
 from bpefleet.shared.wire.event import event_fields, read_event
 from bpefleet.shared.wire.kinds import COUNT
 from bpefleet.shared.wire.messages import Counted, CountSpec, Failed, MessageError
-from tests.security.fuzz import COUNTED, DIGEST, FAILED, JSON, bent, damaged, fuzz, payload, spoiled
+from tests.security.fuzz.changes import (
+    COUNTED,
+    DIGEST,
+    FAILED,
+    JSON,
+    bent,
+    damaged,
+    fuzz,
+    payload,
+    spoiled,
+)
 
 _SPEC = CountSpec((), "gpt2", ("<|endoftext|>",), "strict", "0" * 64)
 

@@ -90,7 +90,7 @@ def test_a_worker_at_work_leaves_what_we_look_for(connection: Redis) -> None:
 
 
 def test_no_other_module_spells_them() -> None:
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     files = [path for part in _PARTS for path in (root / part).rglob("*.py")]
     spelling = {path.name for path in files if _SPELLED.search(path.read_text())}
     assert spelling == {"rq_keys.py"}

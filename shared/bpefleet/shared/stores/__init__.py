@@ -1,0 +1,1 @@
+"""Objects in stores: their URLs, listing, reading and writing them."""

@@ -1,0 +1,1 @@
+"""Run directories and corpora in which others planted something."""

@@ -1,0 +1,1 @@
+"""Whatever can be read, changed a little."""

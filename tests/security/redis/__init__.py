@@ -1,0 +1,1 @@
+"""Who can reach Redis: users, TLS, planted jobs, workers of others."""

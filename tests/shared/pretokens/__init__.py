@@ -1,0 +1,1 @@
+"""Split rules, and the engines that can hold a user's regex."""

@@ -1,0 +1,1 @@
+"""Logs, warnings and text that is shown."""

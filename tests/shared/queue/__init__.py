@@ -1,0 +1,1 @@
+"""The job, its serializer, and the log of an attempt."""

@@ -1,0 +1,1 @@
+"""Connecting, and what is wrong with a Redis."""

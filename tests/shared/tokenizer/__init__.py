@@ -1,0 +1,1 @@
+"""Loading, encoding, decoding; forms for other libraries."""

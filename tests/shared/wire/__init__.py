@@ -1,0 +1,1 @@
+"""Messages, and the keys of Redis."""

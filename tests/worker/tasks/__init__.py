@@ -1,0 +1,1 @@
+"""The tasks, one module a kind of job."""
