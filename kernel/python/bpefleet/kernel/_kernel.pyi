@@ -396,6 +396,10 @@ class Sampler:
     def rows(self, first: int, count: int) -> bytes:
         """The rows that are taken of those from `first` on, as places behind that.
 
+        Args:
+            first: The number of the first row.
+            count: How many rows there are.
+
         Returns:
             Native integers of 8 bytes.
         """
@@ -416,7 +420,7 @@ class Sampler:
 
         Args:
             data: A text, or a block of one that ends where a `Cutter` allows it.
-            at: Its place.
+            at: The place of its first byte.
             special_tokens: As for `Counts.count`.
             first: Whether the piece that goes on from the block before is taken; None if a piece
                 begins here.

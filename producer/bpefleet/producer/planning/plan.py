@@ -105,6 +105,10 @@ class Plan(Message, frozen=True):
         self.options.checked()
         if not (_RUN.fullmatch(self.run) and _DIGEST.fullmatch(self.digest)):
             raise MessageError("Plan: odd run or digest")
+        if any(file.source >= len(self.sources) for file in self.files):
+            raise MessageError("Plan.files: a source that there is none of")
+        if not any(source.checked().fraction for source in self.sources):
+            raise MessageError("Plan.sources: all weights are 0")
         if any("\0" in file.path for file in self.files) or self.total_bytes >= _MOST:
             raise MessageError("Plan.files: a name or a size that no file has")
         if any(file.format not in FORMATS for file in self.files):
@@ -114,10 +118,6 @@ class Plan(Message, frozen=True):
         for chunk in self.chunks:
             if not chunk or not all(i < count and a < b <= extents[i] for i, a, b in chunk):
                 raise MessageError("Plan.chunks: a chunk is empty or lies outside the files")
-        if any(file.source >= len(self.sources) for file in self.files):
-            raise MessageError("Plan.files: a source that there is none of")
-        if not any(source.checked().fraction for source in self.sources):
-            raise MessageError("Plan.sources: all weights are 0")
         if any(len({self.files[i].source for i, _, _ in chunk}) > 1 for chunk in self.chunks):
             raise MessageError("Plan.chunks: a chunk of two sources")
         whole = {i for i, file in enumerate(self.files) if compression_of(file.format)}

@@ -208,11 +208,11 @@ class Ledger:
         """
         target = self._folder / folded_name(source)
         with self.still:
-            files, chunks = [*self._files[source]], self._chunks_of(source)
-            totals = self.by_source[source]
+            files, chunks = [*self._files.get(source, ())], self._chunks_of(source)
+            totals = self.by_source.get(source, Totals())
         self._write(target, files, chunks, totals)
         with self.still:
-            self._files[source] = [target, *self._files[source][len(files) :]]
+            self._files[source] = [target, *self._files.get(source, [])[len(files) :]]
         remove_all([path for path in files if path != target])
         logger.debug("the counts of %d chunks are in one file", len(chunks))
 

@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _WRITTEN: Final = re.compile(
-    r"\s*(?:(\d{1,20})\s*/\s*(\d{1,20})|(\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(?:[eE]([+-]?[01]?\d))?)\s*"
+    r"\s*(?:(\d{1,20})\s*/\s*(\d{1,20})|(\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(?:[eE]([+-]?[01]?\d))?)\s*",
+    re.ASCII,
 )
-_FRACTION: Final = re.compile(r"(\d{1,50})(?:/(\d{1,50}))?")
+_FRACTION: Final = re.compile(r"([0-9]{1,50})(?:/([0-9]{1,50}))?")
+_LONG: Final = 40
+"""Characters of an error's cause that are shown."""
 _MOST: Final = (1 << 64) - 1
 """What the kernel's counts hold."""
 
@@ -40,7 +43,7 @@ def exact(given: object, what: str) -> Fraction:
         if match is not None and match[3]:
             return Fraction(match[3]) * Fraction(10) ** int(match[4] or 0)
     raise UsageError(
-        f"{what} is {given!r}",
+        f"{what} is {_shown(given)}",
         hint="a number, 0 or more and of 20 digits at the most: 3, 0.5, or 1/3 as text",
     )
 
@@ -49,6 +52,13 @@ def _text(number: float | Decimal | Fraction) -> str:
     if isinstance(number, int):  # the system's limit for text is beyond any weight
         return str(number) if 0 <= number <= _MOST else "too large"
     return str(number)
+
+
+def _shown(given: object) -> str:
+    if isinstance(given, int) and abs(given) > _MOST:
+        return "too large"
+    shown = repr(given)
+    return shown if len(shown) <= _LONG else f"{shown[:_LONG]}…"
 
 
 def read_fraction(text: str) -> Fraction | None:
