@@ -73,8 +73,11 @@ class Reader(Protocol):
     def opened(self, segment: Segment) -> AbstractContextManager[File]:
         """The file of such a segment."""
 
-    def text(self, segment: Segment, file: File) -> Iterator[bytes]:
-        """A text's bytes, in pieces."""
+    def text(self, segment: Segment, file: File, finder: Cutter) -> Iterator[bytes]:
+        """A text's bytes, in pieces; a part of a text begins and ends where `finder` says."""
+
+    def byte(self, segment: Segment, file: File, offset: int, finder: Cutter) -> int:
+        """The place in what the file holds of an offset in a text."""
 
     def lines(self, segment: Segment, file: File) -> Iterator[tuple[int, bytes]]:
         """Blocks of whole lines of JSON with their offsets."""
@@ -165,8 +168,9 @@ class RecordCounter:
     def _text(
         self, segment: Segment, file: File, counts: Counts, clock: ReadClock
     ) -> Iterator[Found]:
-        pieces = clock.each(self._reader.text(segment, file))
-        blocks = joined(pieces, self._scanner.cutter)
+        cutter = self._scanner.cutter
+        pieces = clock.each(self._reader.text(segment, file, cutter))
+        blocks = joined(pieces, cutter)
         if self._sampler is not None:
             yield from self._pieces(segment, blocks, counts, self._sampler)
             return
@@ -174,7 +178,8 @@ class RecordCounter:
             try:
                 found = self._scanner.text(block, counts)
             except InvalidUtf8 as error:
-                place = _byte(segment, offset + error.offset)
+                byte = self._reader.byte(segment, file, offset + error.offset, cutter)
+                place = f"byte {byte}" + " of what it holds decompressed" * _is_compressed(segment)
                 raise not_utf8(segment, place, around(block, error.offset)) from None
             yield Found(len(block), *found)
 
@@ -253,11 +258,8 @@ def integers(offsets: Buffer, offset_bytes: int) -> memoryview[int]:
     return memoryview(offsets).cast("B").cast("q" if offset_bytes == _WIDE else "i")
 
 
-def _byte(segment: Segment, offset: int) -> str:
-    """A place in the text of a segment, in words."""
-    if "+" in segment.format:
-        return f"byte {offset} of what it holds decompressed"
-    return f"byte {segment.start + offset}"
+def _is_compressed(segment: Segment) -> bool:
+    return "+" in segment.format
 
 
 def unit(segment: Segment) -> str:

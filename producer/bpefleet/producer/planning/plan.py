@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections import defaultdict
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
+
+from msgspec.structs import replace
 
 from bpefleet.kernel import FORMAT_VERSION
 from bpefleet.kernel.segments import engine
@@ -25,11 +29,12 @@ from bpefleet.shared.wire.messages import (
     MessageError,
     Natural,
     Sample,
-    Segment,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from bpefleet.shared.wire.messages import Segment
 
 PLAN_VERSION: Final = 5
 _MOST: Final = 1 << 56
@@ -81,6 +86,14 @@ class Plan(Message, frozen=True):
         """Plan a new run."""
         pattern = resolve(options.pattern)
         index = {file.path: i for i, file in enumerate(files)}
+        begins = defaultdict(list)
+        for segment in chain.from_iterable(chunks):
+            if segment.start and compression_of(segment.format):
+                begins[segment.path].append(segment.start)
+        files = [
+            replace(file, frames=tuple(begins[file.path])) if file.path in begins else file
+            for file in files
+        ]
         runs_on = engine(pattern.name if pattern.native else None)
         digest = counting_digest(pattern, options.special_tokens, runs_on)
         return cls(
@@ -105,10 +118,7 @@ class Plan(Message, frozen=True):
         self.options.checked()
         if not (_RUN.fullmatch(self.run) and _DIGEST.fullmatch(self.digest)):
             raise MessageError("Plan: odd run or digest")
-        if any(file.source >= len(self.sources) for file in self.files):
-            raise MessageError("Plan.files: a source that there is none of")
-        if not any(source.checked().fraction for source in self.sources):
-            raise MessageError("Plan.sources: all weights are 0")
+        self._check_sources()
         if any("\0" in file.path for file in self.files) or self.total_bytes >= _MOST:
             raise MessageError("Plan.files: a name or a size that no file has")
         if any(file.format not in FORMATS for file in self.files):
@@ -120,10 +130,18 @@ class Plan(Message, frozen=True):
                 raise MessageError("Plan.chunks: a chunk is empty or lies outside the files")
         if any(len({self.files[i].source for i, _, _ in chunk}) > 1 for chunk in self.chunks):
             raise MessageError("Plan.chunks: a chunk of two sources")
-        whole = {i for i, file in enumerate(self.files) if compression_of(file.format)}
-        if any(i in whole and b - a < extents[i] for chunk in self.chunks for i, a, b in chunk):
-            raise MessageError("Plan.chunks: a part of a compressed file")
+        for chunk in self.chunks:
+            if not all(self.files[i].may_be_cut_at(place) for i, *ends in chunk for place in ends):
+                raise MessageError("Plan.chunks: a part of a compressed file amid a frame")
         return self
+
+    def _check_sources(self) -> None:
+        if any(file.source >= len(self.sources) for file in self.files):
+            raise MessageError("Plan.files: a source that there is none of")
+        if not any(source.checked().fraction for source in self.sources):
+            raise MessageError("Plan.sources: all weights are 0")
+        if any(file.name and file.frames for file in self.files):
+            raise MessageError("Plan.files: a part of a compressed file that is sampled")
 
     @property
     def total_bytes(self) -> int:
@@ -151,10 +169,7 @@ class Plan(Message, frozen=True):
 
     def spec(self, chunk: int, errors: str = "") -> CountSpec:
         """What a worker is told of a chunk; `errors` in place of what the plan says of them."""
-        segments = tuple(
-            Segment(self.files[i].path, a, b, self.files[i].format)
-            for i, a, b in self.chunks[chunk]
-        )
+        segments = tuple(self.files[i].segment(a, b) for i, a, b in self.chunks[chunk])
         source = self.source_of(chunk)
         return CountSpec(
             segments=segments,
@@ -188,9 +203,10 @@ class Plan(Message, frozen=True):
             return f"{name} and {more} more"
         if file.format in TABLES:
             return f"{name} [rows {start:,}-{end:,}]"
-        if compression_of(file.format):
-            return name
-        return f"{name} [{start / 2**20:.1f}-{end / 2**20:.1f} MiB]"
+        where = f"{start / 2**20:.1f}-{end / 2**20:.1f} MiB"
+        if not compression_of(file.format):
+            return f"{name} [{where}]"
+        return name if end - start == file.size else f"{name} [{where}, compressed]"
 
     def changed(self, chunk: int) -> Failed | None:
         """Whether a source of a chunk is not what was planned, as a failure of that chunk.

@@ -13,9 +13,9 @@ from bpefleet.producer.planning.formats.expected import Expectations
 from bpefleet.producer.planning.formats.names import AUTO, BINARY, NAMES, remedy, said_of
 from bpefleet.producer.planning.formats.tell import format_of
 from bpefleet.producer.planning.walk import Walk
-from bpefleet.shared.corpus.formats import FORMATS, TABLES, TEXT, kind_of
+from bpefleet.shared.corpus.formats import FORMATS, TABLES, TEXT, compression_of, kind_of
 from bpefleet.shared.errors import NotTextError, SourceError
-from bpefleet.shared.wire.messages import Int, Message, Natural
+from bpefleet.shared.wire.messages import Int, Message, Natural, Segment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -37,6 +37,7 @@ class SourceFile(Message, frozen=True, omit_defaults=True):
         expected: Bytes of text that it is expected to hold; None for as many as it has itself.
         source: Which of the plan's sources it belongs to.
         name: What it is called in the hash that samples its source; empty if that is taken whole.
+        frames: Of a compressed file, where those frames begin that parts of it begin with.
     """
 
     path: str
@@ -47,6 +48,7 @@ class SourceFile(Message, frozen=True, omit_defaults=True):
     expected: Natural | None = None
     source: Natural = 0
     name: str = ""
+    frames: tuple[Natural, ...] = ()
 
     @property
     def extent(self) -> int:
@@ -57,6 +59,16 @@ class SourceFile(Message, frozen=True, omit_defaults=True):
     def text(self) -> int:
         """Bytes of text in it: of plain text exactly, else as expected."""
         return self.size if self.expected is None else self.expected
+
+    def may_be_cut_at(self, place: int) -> bool:
+        """Whether a part of it may begin or end there, as far as that is known without reading."""
+        whole = not compression_of(self.format)
+        return whole or place in (0, self.size) or place in self.frames
+
+    def segment(self, start: int, end: int) -> Segment:
+        """A part of it, for a job."""
+        is_frames = compression_of(self.format) and end < self.size
+        return Segment(self.path, start, end, self.format, self.size if is_frames else 0)
 
     def text_to(self, place: int) -> int:
         """Bytes of text before a place in the file, as if it were spread evenly.

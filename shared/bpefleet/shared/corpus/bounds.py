@@ -52,6 +52,7 @@ def _of(segment: Segment) -> Bounds:
         return Bounds((size, size), (0, 0))
     if segment.format in TABLES:
         return Bounds((0, _ANY), (size, size))
+    size = max(size, segment.until - segment.start)
     # No text in JSON is longer than it is written, and no record takes less than a byte.
     most = MOST_FREE + MOST_PER_BYTE * size if compression_of(segment.format) else size
     return Bounds((0, most), (0, most if kind_of(segment.format) == JSON_LINES else 0))

@@ -59,5 +59,5 @@ def name_of(path: str, folders: Iterable[str]) -> str:
         if path[: at or 1] in known:
             name = path[at + 1 :]
     for ending in _COMPRESSED:
-        name = name.removesuffix(ending)
+        name = name.removesuffix(ending) or name
     return name
