@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 PLAIN: Final = "text"
 """The format of plain text, which takes no reader."""
 _LINES: Final = "jsonl"
+_COUNTED: Final = ("counts", "counts-parquet")
 _WIDE: Final = 8
 
 
@@ -87,6 +88,11 @@ class Reader(Protocol):
 
     def rows(self, segment: Segment, file: File, sampler: Sampler | None = None) -> Iterator[Texts]:
         """The texts of a table's rows, or of those that a sampler takes."""
+
+    def counts(
+        self, segment: Segment, file: File
+    ) -> Iterator[tuple[int, Sequence[tuple[bytes, int]]]]:
+        """Pre-tokens and their counts, some at a time, and the bytes of text they stand for."""
 
 
 class Scanner(Protocol):
@@ -163,7 +169,9 @@ class RecordCounter:
     def _parts(
         self, segment: Segment
     ) -> Callable[[Segment, File, Counts, ReadClock], Iterator[Found]]:
-        return {PLAIN: self._text, _LINES: self._lines}.get(_kind(segment), self._rows)
+        parts = {PLAIN: self._text, _LINES: self._lines}
+        parts |= dict.fromkeys(_COUNTED, self._counts)
+        return parts.get(_kind(segment), self._rows)
 
     def _text(
         self, segment: Segment, file: File, counts: Counts, clock: ReadClock
@@ -238,6 +246,13 @@ class RecordCounter:
                 raise not_utf8(segment, place, around(data, error.offset)) from None
             yield Found(places[-1] - places[0], *found, texts.records, texts.absent)
 
+    def _counts(
+        self, segment: Segment, file: File, counts: Counts, clock: ReadClock
+    ) -> Iterator[Found]:
+        for size, pairs in clock.each(self._reader.counts(segment, file)):
+            counts.add_all(pairs)
+            yield Found(size)
+
 
 def _base(segment: Segment) -> int:
     """The place in its (decompressed) file at which a segment begins."""
@@ -264,7 +279,7 @@ def _is_compressed(segment: Segment) -> bool:
 
 def unit(segment: Segment) -> str:
     """What a segment's start and end count."""
-    return "bytes" if _kind(segment) in (PLAIN, _LINES) else "rows"
+    return "bytes" if _kind(segment) in (PLAIN, _LINES, "counts") else "rows"
 
 
 def _kind(segment: Segment) -> str:

@@ -19,7 +19,7 @@ from bpefleet.producer.planning.mixture.weights import Scale
 from bpefleet.producer.planning.options import Options
 from bpefleet.producer.planning.sources import SourceFile
 from bpefleet.producer.planning.unchanged import demand_unchanged, has_changed
-from bpefleet.shared.corpus.formats import FORMATS, TABLES, compression_of
+from bpefleet.shared.corpus.formats import KNOWN, ROWS, compression_of
 from bpefleet.shared.pretokens.patterns import counting_digest, resolve
 from bpefleet.shared.wire.messages import (
     CountSpec,
@@ -121,7 +121,7 @@ class Plan(Message, frozen=True):
         self._check_sources()
         if any("\0" in file.path for file in self.files) or self.total_bytes >= _MOST:
             raise MessageError("Plan.files: a name or a size that no file has")
-        if any(file.format not in FORMATS for file in self.files):
+        if any(file.format not in KNOWN for file in self.files):
             raise MessageError("Plan.files: a format that is not read")
         extents = [file.extent for file in self.files]
         count = len(extents)
@@ -201,7 +201,7 @@ class Plan(Message, frozen=True):
         name = Path(file.path).name
         if (more := len(self.chunks[chunk]) - 1) > 0:
             return f"{name} and {more} more"
-        if file.format in TABLES:
+        if file.format in ROWS:
             return f"{name} [rows {start:,}-{end:,}]"
         where = f"{start / 2**20:.1f}-{end / 2**20:.1f} MiB"
         if not compression_of(file.format):

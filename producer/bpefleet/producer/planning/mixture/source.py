@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bpefleet.producer.planning.formats.names import ASKED, AUTO
 from bpefleet.producer.planning.mixture.weights import exact, read_fraction
+from bpefleet.shared.corpus.formats import COUNTS
 from bpefleet.shared.corpus.sampling import WHOLE
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.wire.messages import Message, MessageError, Natural
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 Path: TypeAlias = str | os.PathLike[str]
 Number: TypeAlias = "int | float | str | Decimal | Fraction"
 
+_FORMATS: Final = tuple(name for name in ASKED if name != COUNTS)
+"""What holds documents."""
 _NAME: Final = re.compile(r"\w[\w.+-]{0,99}")
 
 
@@ -99,9 +102,9 @@ class Source:
     def _check(self) -> None:
         if not self.paths:
             raise UsageError(f"{self.name}: no path is given", hint="name files, folders or globs")
-        if self.format not in ASKED:
+        if self.format not in _FORMATS:
             raise UsageError(
-                f"{self.name}: format is {self.format!r}", hint=f"one of {', '.join(ASKED)}"
+                f"{self.name}: format is {self.format!r}", hint=f"one of {', '.join(_FORMATS)}"
             )
         if self.text_field and not all(self.text_field.split(".")):
             raise UsageError(
