@@ -169,6 +169,17 @@ def _readable(fields: Any, above: str) -> Iterator[str]:
             yield from _readable(field.type, f"{above}{field.name}.")
 
 
+def column_path(schema: Any, path: Sequence[str]) -> tuple[str, ...]:
+    """The names that lead to a column: one, if there is a column with dots in its name.
+
+    Args:
+        schema: Of the table.
+        path: What was asked for, divided at its dots.
+    """
+    name = ".".join(path)
+    return (name,) if name in schema.names else tuple(path)
+
+
 def has_column(schema: Any, path: Sequence[str], file: str) -> bool:
     """Whether there is a column of a name.
 
