@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from bpefleet.shared.corpus.remote_segments import RemoteSegments
+from bpefleet.shared.corpus.sampling import seeds
 from bpefleet.shared.corpus.segment_reader import SegmentReader
 from bpefleet.shared.errors import (
     InvalidTextError,
@@ -65,6 +66,8 @@ def count_spec(spec: CountSpec, count: Callable[..., _Found], roots: Sequence[st
             errors=spec.errors,
             admit=partial(demand_opened, roots=roots),
             reader=SegmentReader(spec.text_field, RemoteSegments(spec.segments, roots)),
+            share=spec.sample.share if spec.sample else 0,
+            seeds=seeds(spec.sample) if spec.sample else (),
         )
 
 
