@@ -75,8 +75,9 @@ def train(
 
     Args:
         sources: Files, folders or globs, as paths or URLs, one or a list of them: UTF-8 text, JSON
-            Lines, Parquet, Arrow; `-` for standard input. A `Source` or several, or the name of a corpus file
-            (`.toml`), for a mixture. What is no list, tuple or set of these is taken for documents.
+            Lines, Parquet, Arrow; `-` for standard input. A `Source` or several, or the name of a
+            corpus file (`.toml`), for a mixture. What is no list, tuple or set of these is taken
+            for documents.
         documents: In place of sources: any iterable of documents, each a `str`, UTF-8 as `bytes`,
             or a mapping with a text in it, such as the rows of `datasets` are. They are spooled as
             they come, and counted when all are there; a document that is None has no text.
