@@ -106,7 +106,7 @@ def test_how_to_start_a_worker_is_said_with_the_key(
 
 def test_a_run_stopped_without_server_keeps_what_it_counted(tmp_path: Path) -> None:
     out, long = tmp_path / "run", tmp_path / "long.txt"
-    long.write_text(slow_text([0.1] * 30))
+    long.write_text(slow_text([0.06] * 30))
     arguments = ("--pattern", SLOW, "--vocab-size", "600", "--chunk-size", "1kB")
     run = start("train", long, *arguments, "-o", out, "--workers", "0")
     eventually(lambda: list((out / COUNTS).glob("*.counts")))
