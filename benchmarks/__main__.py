@@ -15,6 +15,7 @@ from benchmarks import report
 from benchmarks.corpora import Corpora
 from benchmarks.peers import PEERS
 from benchmarks.settings import Settings
+from benchmarks.simulation.command import command as simulation
 from benchmarks.targets import FAMILY
 
 if TYPE_CHECKING:
@@ -134,6 +135,7 @@ def _add(name: str, help_: str) -> None:
 
 for _name, _help in _PARTS.items():
     _add(_name, _help)
+cli.add_command(simulation)
 
 if __name__ == "__main__":
     cli()

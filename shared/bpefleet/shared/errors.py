@@ -8,6 +8,7 @@
     │   ├── InvalidTextError   bytes that are not UTF-8, in strict mode
     │   ├── NotTextError       binary data, a format that is not read, another encoding
     │   ├── SourceChangedError a file is not what it was when the run was planned
+    │   ├── StoreError         a store does not answer; another attempt may help
     │   └── ExhaustedError     the corpus holds too few merges for the vocabulary
     ├── OutputError            the run directory: exists, cannot be written, damaged
     ├── QueueError             Redis cannot be reached or used
@@ -104,6 +105,10 @@ class SourceChangedError(SourceError):
     """A source is not the file that the run was planned on."""
 
 
+class StoreError(SourceError):
+    """The store of a source does not answer as it should; it may again in a while."""
+
+
 class ExhaustedError(SourceError):
     """The corpus holds fewer merges than the vocabulary has room for."""
 
@@ -152,6 +157,7 @@ _KINDS: Final = {
         InvalidTextError,
         NotTextError,
         SourceChangedError,
+        StoreError,
         ExhaustedError,
         OutputError,
         QueueError,

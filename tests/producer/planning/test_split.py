@@ -164,7 +164,7 @@ def test_compressed_files_stay_whole_and_the_long_ones_are_told_once(
     monkeypatch.setattr("bpefleet.producer.planning.split.SMALL_FILE", 1000)
     _, said = chunks_of(files, "gpt2", 20_000)
     assert len(said) == 1
-    assert "3 compressed files are longer than a chunk of 20,000 bytes of text" in said[0]
+    assert "3 parts of compressed files are longer than a chunk of 20,000 bytes of text" in said[0]
     assert "some 110,000 bytes" in said[0]
 
 

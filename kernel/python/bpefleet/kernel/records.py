@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 PLAIN: Final = "text"
 """The format of plain text, which takes no reader."""
 _LINES: Final = "jsonl"
+_COUNTED: Final = ("counts", "counts-parquet")
 _WIDE: Final = 8
 
 
@@ -73,8 +74,11 @@ class Reader(Protocol):
     def opened(self, segment: Segment) -> AbstractContextManager[File]:
         """The file of such a segment."""
 
-    def text(self, segment: Segment, file: File) -> Iterator[bytes]:
-        """A text's bytes, in pieces."""
+    def text(self, segment: Segment, file: File, finder: Cutter) -> Iterator[bytes]:
+        """A text's bytes, in pieces; a part of a text begins and ends where `finder` says."""
+
+    def byte(self, segment: Segment, file: File, offset: int, finder: Cutter) -> int:
+        """The place in what the file holds of an offset in a text."""
 
     def lines(self, segment: Segment, file: File) -> Iterator[tuple[int, bytes]]:
         """Blocks of whole lines of JSON with their offsets."""
@@ -84,6 +88,11 @@ class Reader(Protocol):
 
     def rows(self, segment: Segment, file: File) -> Iterator[Texts]:
         """The texts of a table's rows."""
+
+    def counts(
+        self, segment: Segment, file: File
+    ) -> Iterator[tuple[int, Sequence[tuple[bytes, int]]]]:
+        """Pre-tokens and their counts, some at a time, and the bytes of text they stand for."""
 
 
 class Scanner(Protocol):
@@ -152,17 +161,21 @@ class RecordCounter:
     def _parts(
         self, segment: Segment
     ) -> Callable[[Segment, File, Counts, ReadClock], Iterator[Found]]:
-        return {PLAIN: self._text, _LINES: self._lines}.get(_kind(segment), self._rows)
+        parts = {PLAIN: self._text, _LINES: self._lines}
+        parts |= dict.fromkeys(_COUNTED, self._counts)
+        return parts.get(_kind(segment), self._rows)
 
     def _text(
         self, segment: Segment, file: File, counts: Counts, clock: ReadClock
     ) -> Iterator[Found]:
-        pieces = clock.each(self._reader.text(segment, file))
-        for offset, block in joined(pieces, self._scanner.cutter):
+        cutter = self._scanner.cutter
+        pieces = clock.each(self._reader.text(segment, file, cutter))
+        for offset, block in joined(pieces, cutter):
             try:
                 found = self._scanner.text(block, counts)
             except InvalidUtf8 as error:
-                place = _byte(segment, offset + error.offset)
+                byte = self._reader.byte(segment, file, offset + error.offset, cutter)
+                place = f"byte {byte}" + " of what it holds decompressed" * _is_compressed(segment)
                 raise not_utf8(segment, place, around(block, error.offset)) from None
             yield Found(len(block), *found)
 
@@ -198,22 +211,26 @@ class RecordCounter:
                 raise not_utf8(segment, place, around(data, error.offset)) from None
             yield Found(places[-1] - places[0], *found, texts.records, texts.absent)
 
+    def _counts(
+        self, segment: Segment, file: File, counts: Counts, clock: ReadClock
+    ) -> Iterator[Found]:
+        for size, pairs in clock.each(self._reader.counts(segment, file)):
+            counts.add_all(pairs)
+            yield Found(size)
+
 
 def integers(offsets: Buffer, offset_bytes: int) -> memoryview[int]:
     """Offsets as numbers."""
     return memoryview(offsets).cast("B").cast("q" if offset_bytes == _WIDE else "i")
 
 
-def _byte(segment: Segment, offset: int) -> str:
-    """A place in the text of a segment, in words."""
-    if "+" in segment.format:
-        return f"byte {offset} of what it holds decompressed"
-    return f"byte {segment.start + offset}"
+def _is_compressed(segment: Segment) -> bool:
+    return "+" in segment.format
 
 
 def unit(segment: Segment) -> str:
     """What a segment's start and end count."""
-    return "bytes" if _kind(segment) in (PLAIN, _LINES) else "rows"
+    return "bytes" if _kind(segment) in (PLAIN, _LINES, "counts") else "rows"
 
 
 def _kind(segment: Segment) -> str:

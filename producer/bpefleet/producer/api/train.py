@@ -6,8 +6,10 @@ from contextvars import copy_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from bpefleet.producer.api.given import Source, told_apart
+from bpefleet.producer.api.given import Source, of_counts, told_apart
+from bpefleet.producer.counts.counted_source import counted_by
 from bpefleet.producer.planning.options import (
+    DEFAULT_PATTERN,
     DEFAULT_SPECIAL_TOKENS,
     DEFAULT_TEXT_FIELD,
     Options,
@@ -16,6 +18,7 @@ from bpefleet.producer.planning.options import (
 )
 from bpefleet.producer.run.halt import Halt
 from bpefleet.producer.run.pipeline import run
+from bpefleet.shared.corpus.formats import COUNTS
 from bpefleet.shared.errors import InterruptedRunError
 
 if TYPE_CHECKING:
@@ -31,10 +34,11 @@ def train(
     sources: Source | Iterable[Any] | None = None,
     *,
     documents: Iterable[Any] | None = None,
+    from_counts: Source | None = None,
     vocab_size: int,
     out: Source,
-    pattern: str = "cl100k",
-    special_tokens: Iterable[str] = DEFAULT_SPECIAL_TOKENS,
+    pattern: str | None = None,
+    special_tokens: Iterable[str] | None = None,
     eos_token: str | None = None,
     pad_token: str | None = None,
     bos_token: str | None = None,
@@ -73,10 +77,14 @@ def train(
         documents: In place of sources: any iterable of documents, each a `str`, UTF-8 as `bytes`,
             or a mapping with a text in it, such as the rows of `datasets` are. They are spooled as
             they come, and counted when all are there; a document that is None has no text.
+        from_counts: In place of both: a table of pre-tokens and their counts, as `bpefleet counts`
+            writes it, be it lines or Parquet.
         vocab_size: Tokens in all: 256 bytes, the merges, the special tokens.
         out: Directory for the run and its artifacts; must not exist, or be empty.
-        pattern: Name of a split rule (`patterns.PATTERNS`), or a regex.
-        special_tokens: Never counted, never merged; each separates two pieces of text.
+        pattern: Name of a split rule (`patterns.PATTERNS`), or a regex. None: `cl100k`, or what
+            the counts were split by.
+        special_tokens: Never counted, never merged; each separates two pieces of text. None:
+            `<|endoftext|>`, or what the counts were made with.
         eos_token: The special token that ends a text, for transformers; empty for none. None:
             `<|endoftext|>`, if it is a special token.
         pad_token: The one that fills up a batch; empty for none. None: the one that ends a text.
@@ -117,11 +125,15 @@ def train(
         BpefleetError: It cannot be done; the class and the text say why and what to do.
         Exception: What iterating over the documents raises, as it is.
     """
-    paths, documents = told_apart(sources, documents)
+    if from_counts is not None:
+        paths, format = of_counts(from_counts, sources, documents, format), COUNTS  # noqa: A001
+        pattern, special_tokens = counted_by(paths[0], pattern, special_tokens)
+    else:
+        paths, documents = told_apart(sources, documents)
     options = Options(
         vocab_size=vocab_size,
-        pattern=pattern,
-        special_tokens=tuple(special_tokens),
+        pattern=DEFAULT_PATTERN if pattern is None else pattern,
+        special_tokens=DEFAULT_SPECIAL_TOKENS if special_tokens is None else tuple(special_tokens),
         tie_break=tie_break,
         min_frequency=min_frequency,
         max_token_length=max_token_length or 0,

@@ -246,6 +246,14 @@ spool_option = click.option(
     help="Where standard input is kept, compressed, until the run is done. Default: the run's "
     "directory. Workers on other machines must see it under the same path.",
 )
+from_counts_option = click.option(
+    "--from-counts",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="In place of SOURCE: a table of pre-tokens and their counts, as `bpefleet counts` writes "
+    "it. A Parquet file of ours says by which pattern and special tokens; of others, "
+    "--pattern and --special-token must.",
+)
 allow_fewer_option = click.option(
     "--allow-fewer-merges",
     is_flag=True,

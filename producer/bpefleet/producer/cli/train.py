@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog=EXIT_CODES)
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.argument("sources", nargs=-1, metavar="SOURCE...")
+@options_.from_counts_option
 @options_.vocab_size_option
 @options_.out_option
 @click.option(
     "--pattern",
-    default="cl100k",
-    show_default=True,
+    show_default="cl100k",
     metavar="NAME|REGEX",
     help="How text is split: gpt2, cl100k, gpt4, nanochat, llama3, qwen2, o200k, tekken, "
     "deepseek-v3, or any regex of the `regex` package (slower; files of engines that would read it "
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     "special_tokens",
     multiple=True,
     metavar="TOKEN",
-    default=("<|endoftext|>",),
-    show_default=True,
+    show_default="<|endoftext|>",
     help="Separates documents; never counted or merged. Repeat for several.",
 )
 @click.option("--no-special-tokens", is_flag=True, help="Have none, not even the default.")
@@ -87,8 +86,10 @@ def train(
     """  # noqa: D301  click's mark for a paragraph to leave as it is
     from bpefleet.producer.api import train as train_  # noqa: PLC0415  --help stays quick
 
-    special = () if no_special_tokens else special_tokens
-    result = train_(sources, out=out, special_tokens=special, progress=True, **options)
+    if not sources and options["from_counts"] is None:
+        raise click.UsageError("Missing argument 'SOURCE...'.")
+    special = () if no_special_tokens else special_tokens or None
+    result = train_(sources or None, out=out, special_tokens=special, progress=True, **options)
     summarize(result, as_json=as_json)
 
 

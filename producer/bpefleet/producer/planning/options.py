@@ -12,11 +12,12 @@ from msgspec import Struct
 from bpefleet.kernel import TIE_BREAKS
 from bpefleet.producer.planning.formats.names import ASKED, AUTO
 from bpefleet.shared.errors import UsageError
+from bpefleet.shared.pretokens.bytelevel import mistakable
 from bpefleet.shared.pretokens.patterns import resolve
 from bpefleet.shared.process.machine import cores
-from bpefleet.shared.tokenizer.bytelevel import mistakable
 from bpefleet.shared.wire.messages import Int, Message
 
+DEFAULT_PATTERN: Final = "cl100k"
 DEFAULT_EOS: Final = "<|endoftext|>"
 DEFAULT_SPECIAL_TOKENS: Final = (DEFAULT_EOS,)
 DEFAULT_TEXT_FIELD: Final = "text"
@@ -64,7 +65,7 @@ class Options(Message, frozen=True):
     """
 
     vocab_size: Int
-    pattern: str = "cl100k"
+    pattern: str = DEFAULT_PATTERN
     special_tokens: tuple[str, ...] = DEFAULT_SPECIAL_TOKENS
     tie_break: str = "lexmax"
     min_frequency: Int = 0

@@ -1,12 +1,18 @@
-"""Where a file may be cut: text where nothing changes, JSON Lines after a line, tables by rows."""
+"""Where a file may be cut: text where nothing changes, JSON Lines after a line, tables by rows.
+
+Compressed files are cut between their frames, which end anywhere in the text: what reads such a
+part finds out where it begins and ends (see `bpefleet.shared.corpus.owned`).
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from bpefleet.producer.planning.formats.frames import frame_starts, reader
 from bpefleet.producer.planning.opening import opened_source
-from bpefleet.shared.corpus.formats import JSON_LINES, TABLES, compression_of
+from bpefleet.shared.corpus.formats import COUNTS, JSON_LINES, ROWS, compression_of
 from bpefleet.shared.errors import SourceError
 
 if TYPE_CHECKING:
@@ -30,20 +36,40 @@ def next_place(file: SourceFile, cutter: Cutter, at: int, target: int, near: int
         cutter: Finds the cuts of plain text.
         at: What is cut off must end after this.
         target: Where, as `at` in what the file's segments count in.
-        near: Bytes of text by which a table is cut elsewhere if a row group or batch ends there.
+        near: Bytes of text by which a table is cut elsewhere if a row group or batch ends there,
+            and a compressed file earlier if a frame does.
 
     Raises:
         SourceError: The file cannot be read.
     """
     if compression_of(file.format):
-        return file.extent
-    if file.format in TABLES:
+        return _between_frames(file, at, target, near)
+    if file.format in ROWS:
         return _between_rows(file, at, target, near)
     try:
         with opened_source(file.path) as source:
-            if file.format == JSON_LINES:
+            if file.format in (JSON_LINES, COUNTS):
                 return _find(source, _after_line, 1, target, file.size)
             return _find(source, cutter.first, cutter.reach, target, file.size)
+    except OSError as error:
+        raise SourceError(f"{file.path}: {error.strerror}") from error
+
+
+def _between_frames(file: SourceFile, at: int, target: int, near: int) -> int:
+    """The end of the first frame at or after `target`, or of the one before if that is near."""
+    starts = _frame_starts(file)
+    after = bisect_left(starts, target)
+    before = starts[after - 1] if after else 0
+    if before > at and file.text_to(target) - file.text_to(before) <= near:
+        return before
+    return starts[after] if after < len(starts) else file.extent
+
+
+@lru_cache(maxsize=1)
+def _frame_starts(file: SourceFile) -> list[int]:
+    try:
+        with opened_source(file.path) as source:
+            return frame_starts(reader(source), file.size, compression_of(file.format))
     except OSError as error:
         raise SourceError(f"{file.path}: {error.strerror}") from error
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import re
+from collections import defaultdict
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
+
+from msgspec.structs import replace
 
 from bpefleet.kernel import FORMAT_VERSION
 from bpefleet.kernel.segments import engine
 from bpefleet.producer.planning.options import Options
 from bpefleet.producer.planning.sources import SourceFile
 from bpefleet.producer.planning.unchanged import demand_unchanged, has_changed
-from bpefleet.shared.corpus.formats import FORMATS, TABLES, compression_of
+from bpefleet.shared.corpus.formats import KNOWN, ROWS, compression_of
 from bpefleet.shared.pretokens.patterns import counting_digest, resolve
 from bpefleet.shared.wire.messages import (
     CountSpec,
@@ -22,11 +26,12 @@ from bpefleet.shared.wire.messages import (
     Message,
     MessageError,
     Natural,
-    Segment,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from bpefleet.shared.wire.messages import Segment
 
 PLAN_VERSION: Final = 5
 _MOST: Final = 1 << 56
@@ -72,6 +77,14 @@ class Plan(Message, frozen=True):
         """Plan a new run."""
         pattern = resolve(options.pattern)
         index = {file.path: i for i, file in enumerate(files)}
+        begins = defaultdict(list)
+        for segment in chain.from_iterable(chunks):
+            if segment.start and compression_of(segment.format):
+                begins[segment.path].append(segment.start)
+        files = [
+            replace(file, frames=tuple(begins[file.path])) if file.path in begins else file
+            for file in files
+        ]
         runs_on = engine(pattern.name if pattern.native else None)
         digest = counting_digest(pattern, options.special_tokens, runs_on)
         return cls(
@@ -97,16 +110,16 @@ class Plan(Message, frozen=True):
             raise MessageError("Plan: odd run or digest")
         if any("\0" in file.path for file in self.files) or self.total_bytes >= _MOST:
             raise MessageError("Plan.files: a name or a size that no file has")
-        if any(file.format not in FORMATS for file in self.files):
+        if any(file.format not in KNOWN for file in self.files):
             raise MessageError("Plan.files: a format that is not read")
         extents = [file.extent for file in self.files]
         count = len(extents)
         for chunk in self.chunks:
             if not chunk or not all(i < count and a < b <= extents[i] for i, a, b in chunk):
                 raise MessageError("Plan.chunks: a chunk is empty or lies outside the files")
-        whole = {i for i, file in enumerate(self.files) if compression_of(file.format)}
-        if any(i in whole and b - a < extents[i] for chunk in self.chunks for i, a, b in chunk):
-            raise MessageError("Plan.chunks: a part of a compressed file")
+        for chunk in self.chunks:
+            if not all(self.files[i].may_be_cut_at(place) for i, *ends in chunk for place in ends):
+                raise MessageError("Plan.chunks: a part of a compressed file amid a frame")
         return self
 
     @property
@@ -116,10 +129,7 @@ class Plan(Message, frozen=True):
 
     def spec(self, chunk: int, errors: str = "") -> CountSpec:
         """What a worker is told of a chunk; `errors` in place of what the plan says of them."""
-        segments = tuple(
-            Segment(self.files[i].path, a, b, self.files[i].format)
-            for i, a, b in self.chunks[chunk]
-        )
+        segments = tuple(self.files[i].segment(a, b) for i, a, b in self.chunks[chunk])
         return CountSpec(
             segments=segments,
             pattern=self.options.pattern,
@@ -141,11 +151,12 @@ class Plan(Message, frozen=True):
         name = Path(file.path).name
         if (more := len(self.chunks[chunk]) - 1) > 0:
             return f"{name} and {more} more"
-        if file.format in TABLES:
+        if file.format in ROWS:
             return f"{name} [rows {start:,}-{end:,}]"
-        if compression_of(file.format):
-            return name
-        return f"{name} [{start / 2**20:.1f}-{end / 2**20:.1f} MiB]"
+        where = f"{start / 2**20:.1f}-{end / 2**20:.1f} MiB"
+        if not compression_of(file.format):
+            return f"{name} [{where}]"
+        return name if end - start == file.size else f"{name} [{where}, compressed]"
 
     def changed(self, chunk: int) -> Failed | None:
         """Whether a source of a chunk is not what was planned, as a failure of that chunk.

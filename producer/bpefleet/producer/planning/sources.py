@@ -13,9 +13,17 @@ from bpefleet.producer.planning.formats.expected import Expectations
 from bpefleet.producer.planning.formats.names import AUTO, BINARY, NAMES, remedy, said_of
 from bpefleet.producer.planning.formats.tell import format_of
 from bpefleet.producer.planning.walk import Walk
-from bpefleet.shared.corpus.formats import FORMATS, TABLES, TEXT, kind_of
+from bpefleet.shared.corpus.formats import (
+    COUNTS,
+    COUNTS_TABLE,
+    KNOWN,
+    ROWS,
+    TEXT,
+    compression_of,
+    kind_of,
+)
 from bpefleet.shared.errors import NotTextError, SourceError
-from bpefleet.shared.wire.messages import Int, Message, Natural
+from bpefleet.shared.wire.messages import Int, Message, Natural, Segment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -35,6 +43,7 @@ class SourceFile(Message, frozen=True, omit_defaults=True):
         format: How it is read: one of `bpefleet.shared.corpus.formats.FORMATS`.
         rows: Rows of a table; 0 for other formats.
         expected: Bytes of text that it is expected to hold; None for as many as it has itself.
+        frames: Of a compressed file, where those frames begin that parts of it begin with.
     """
 
     path: str
@@ -43,16 +52,32 @@ class SourceFile(Message, frozen=True, omit_defaults=True):
     format: str = TEXT
     rows: Natural = 0
     expected: Natural | None = None
+    frames: tuple[Natural, ...] = ()
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it is no text, but a table of counts."""
+        return kind_of(self.format) in (COUNTS, COUNTS_TABLE)
 
     @property
     def extent(self) -> int:
         """What its segments count in, in all: rows of a table, else bytes of the file."""
-        return self.rows if self.format in TABLES else self.size
+        return self.rows if self.format in ROWS else self.size
 
     @property
     def text(self) -> int:
         """Bytes of text in it: of plain text exactly, else as expected."""
         return self.size if self.expected is None else self.expected
+
+    def may_be_cut_at(self, place: int) -> bool:
+        """Whether a part of it may begin or end there, as far as that is known without reading."""
+        whole = not compression_of(self.format)
+        return whole or place in (0, self.size) or place in self.frames
+
+    def segment(self, start: int, end: int) -> Segment:
+        """A part of it, for a job."""
+        is_frames = compression_of(self.format) and end < self.size
+        return Segment(self.path, start, end, self.format, self.size if is_frames else 0)
 
     def text_to(self, place: int) -> int:
         """Bytes of text before a place in the file, as if it were spread evenly.
@@ -160,7 +185,7 @@ class _Finder:
         file = self._look(path, picked=True)
         if file.size == 0:
             raise SourceError(f"{path}: the file is empty")
-        if file.format not in FORMATS:
+        if file.format not in KNOWN:
             asked = "" if self._asked == AUTO else f" as {NAMES[self._asked]}"
             raise NotTextError(
                 f"{path}: the file is {said_of(file.format)}, which is not read{asked}",
@@ -180,7 +205,7 @@ class _Finder:
             if not path.is_file():
                 continue
             file = self._look(path, picked=False)
-            if file.extent and file.format in FORMATS:
+            if file.extent and file.format in KNOWN:
                 texts.append(file)
             elif file.extent and file.format != BINARY and self._asked == AUTO:
                 refused[str(path)] = file.format
@@ -212,7 +237,7 @@ class _Finder:
             size = facts.st_size
             found = format_of(file, name, picked=picked, asked=self._asked)
             rows, text = 0, None
-            if size and found in FORMATS:
+            if size and found in KNOWN:
                 rows, text = self._expectations.rows_and_text(file, name, size, found)
         return SourceFile(_absolute(path), size, facts.st_mtime_ns, found, rows, text)
 

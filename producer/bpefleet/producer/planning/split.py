@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Final
 from bpefleet.producer.planning.chunk_size import equal_part
 from bpefleet.producer.planning.places import next_place
 from bpefleet.shared.corpus.formats import TEXT, compression_of
-from bpefleet.shared.wire.messages import Segment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from bpefleet.kernel import Cutter
     from bpefleet.producer.planning.sources import SourceFile
+    from bpefleet.shared.wire.messages import Segment
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +37,8 @@ def split(
 ) -> Iterator[tuple[Segment, ...]]:
     """Yield the segments of each chunk; together they are all the files, in order.
 
-    Text without a cut stays whole, however long, and so does a compressed file. Warnings tell of
+    Text without a cut stays whole, however long, and so does a frame of a compressed file. Warnings
+    tell of
     segments that are longer than a chunk by more than a quarter: how many, and which is the
     longest.
 
@@ -69,7 +70,7 @@ def split(
             if before + file.text > goal + near:
                 target = max(at + 1, file.place_of(goal - before))
                 end = next_place(file, cutter, at, target, near)
-            packed.append(Segment(file.path, at, end, file.format))
+            packed.append(file.segment(at, end))
             text = before + file.text_to(end) - done
             least = max(chunk_size, SMALL_FILE) if compression_of(file.format) else chunk_size
             if 4 * text > 5 * least:
@@ -102,9 +103,11 @@ def _long_stretches(uncut: list[tuple[int, Segment]], chunk_size: int) -> str:
 
 def _long_files(uncut: list[tuple[int, Segment]], chunk_size: int) -> str:
     text, longest = max(uncut, key=lambda each: each[0])
-    many = f"{len(uncut)} compressed files are" if len(uncut) > 1 else "a compressed file is"
+    several = f"{len(uncut)} parts of compressed files are"
+    many = several if len(uncut) > 1 else "a part of a compressed file is"
     return (
-        f"{many} longer than a chunk of {chunk_size:,} bytes of text, and such a file is counted "
-        f"whole, by one worker; the longest: {longest.path}, some {text:,} bytes of text. Several "
-        "smaller files, or Parquet, would be counted side by side"
+        f"{many} longer than a chunk of {chunk_size:,} bytes of text, and cannot be divided: one "
+        f"worker counts it; the longest: {longest.path}, some {text:,} bytes of text. Several "
+        "smaller files, frames as pzstd, xz -T0 and bgzip make them, or Parquet would be counted "
+        "side by side"
     )

@@ -5,16 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from bpefleet.shared.corpus.counted import MOST_TEXT
 from bpefleet.shared.corpus.decompress import MOST_FREE, MOST_PER_BYTE
-from bpefleet.shared.corpus.formats import JSON_LINES, TABLES, TEXT, compression_of, kind_of
+from bpefleet.shared.corpus.formats import (
+    COUNTS,
+    COUNTS_TABLE,
+    JSON_LINES,
+    TABLES,
+    TEXT,
+    compression_of,
+    kind_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bpefleet.shared.wire.messages import Segment
 
-_ANY: Final = 1 << 50
-"""Bytes of text that no chunk has. A table's dictionary may hold a text once and mean it often."""
+_ANY: Final = MOST_TEXT
+"""A table's dictionary may hold a text once and mean it often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +58,11 @@ def _of(segment: Segment) -> Bounds:
     size = segment.end - segment.start
     if segment.format == TEXT:
         return Bounds((size, size), (0, 0))
+    if kind_of(segment.format) in (COUNTS, COUNTS_TABLE):
+        return Bounds((0, MOST_TEXT), (0, 0))
     if segment.format in TABLES:
         return Bounds((0, _ANY), (size, size))
+    size = max(size, segment.until - segment.start)
     # No text in JSON is longer than it is written, and no record takes less than a byte.
     most = MOST_FREE + MOST_PER_BYTE * size if compression_of(segment.format) else size
     return Bounds((0, most), (0, most if kind_of(segment.format) == JSON_LINES else 0))

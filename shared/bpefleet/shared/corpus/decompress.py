@@ -95,13 +95,16 @@ _DAMAGED: Final = (zlib.error, lzma.LZMAError, zstd.ZstdError, OSError)
 _AGAIN: Final = "copy the file again, or make it again"
 
 
-def decompressed(pieces: Iterable[bytes], compression: str, path: str) -> Iterator[bytes]:
+def decompressed(
+    pieces: Iterable[bytes], compression: str, path: str, start: int = 0
+) -> Iterator[bytes]:
     """What a compressed file holds, in pieces of at most a megabyte.
 
     Args:
-        pieces: The file, none of them empty.
+        pieces: The file, or some streams of it; none of them empty.
         compression: One of `formats.COMPRESSIONS`.
         path: The file's name, for errors.
+        start: Where in the file the first piece begins, for errors.
 
     Raises:
         SourceError: The data are damaged, end too early, or grow without measure.
@@ -120,7 +123,7 @@ def decompressed(pieces: Iterable[bytes], compression: str, path: str) -> Iterat
             except _DAMAGED as error:
                 raise SourceError(
                     f"{path} is damaged: its {compression} data make no sense between bytes "
-                    f"{fed - len(piece):,} and {fed:,} ({error})",
+                    f"{start + fed - len(piece):,} and {start + fed:,} ({error})",
                     hint=_AGAIN,
                 ) from error
             out += len(found)
@@ -131,7 +134,8 @@ def decompressed(pieces: Iterable[bytes], compression: str, path: str) -> Iterat
             stream = None if stream.eof else stream
     if stream is not None:
         raise SourceError(
-            f"{path} is cut off: it ends at byte {fed:,}, amid its {compression} data", hint=_AGAIN
+            f"{path} is cut off: it ends at byte {start + fed:,}, amid its {compression} data",
+            hint=_AGAIN,
         )
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from bpefleet.shared.corpus.counted import counted_lines, counted_rows
 from bpefleet.shared.corpus.decompress import decompressed
-from bpefleet.shared.corpus.formats import JSON_LINES, compression_of, kind_of
+from bpefleet.shared.corpus.formats import COUNTS_TABLE, JSON_LINES, compression_of, kind_of
+from bpefleet.shared.corpus.owned import LINES, Owned
 from bpefleet.shared.corpus.tables import table_fields, table_rows
 from bpefleet.shared.errors import SourceChangedError, SourceError, UsageError
 from bpefleet.shared.stores.urls import is_url
@@ -17,11 +21,17 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from bpefleet.shared.corpus.columns import Texts
+    from bpefleet.shared.corpus.counted import Pairs
     from bpefleet.shared.corpus.files import File
+    from bpefleet.shared.corpus.owned import Finder
     from bpefleet.shared.wire.messages import Segment
 
 _LONGEST_LINE: Final = 1 << 30
 """Bytes of a line: longer ones are no records, but a file of some other form."""
+_PART: Final = 1 << 17
+"""Bytes that are decompressed at once: what comes of them stays in a cache, and of what a short
+frame leaves over a copy is made.
+"""
 _BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -48,12 +58,24 @@ class SegmentReader:
         """
         raise UsageError(f"{segment.path} lies in a store, which is not read")
 
-    def text(self, segment: Segment, file: File) -> Iterator[bytes]:
-        """The bytes of a segment, decompressed, in pieces."""
-        pieces = _pieces(segment, file, segment.start)
-        if compression := compression_of(segment.format):
-            return decompressed(pieces, compression, segment.path)
-        return pieces
+    def text(self, segment: Segment, file: File, finder: Finder) -> Iterator[bytes]:
+        """The text of a segment, decompressed, in pieces.
+
+        Args:
+            segment: Which.
+            file: Its file.
+            finder: Finds the places where the text may be cut, if the segment is but a part.
+        """
+        return self._owned(segment, file, finder)[1]
+
+    def byte(self, segment: Segment, file: File, offset: int, finder: Finder) -> int:
+        """The place in what its file holds, decompressed, of an offset in what `text` gave.
+
+        All that is before it is read for that.
+        """
+        owned, pieces = self._owned(segment, file, finder)
+        next(pieces, None)
+        return sum(map(len, _before(segment, file))) + owned.begin + offset
 
     def lines(self, segment: Segment, file: File) -> Iterator[tuple[int, bytes]]:
         """The lines of a segment in blocks, each with its offset in the (decompressed) segment.
@@ -62,7 +84,9 @@ class SegmentReader:
             SourceError: A line is longer than any record.
         """
         at = 0
-        for block in _whole_lines(self.text(segment, file)):
+        owned, pieces = self._owned(segment, file, LINES)
+        for block in _whole_lines(pieces):
+            at = at or owned.begin
             if len(block) > _LONGEST_LINE:
                 raise SourceError(
                     f"{segment.path} has a line of more than {_LONGEST_LINE:,} bytes: line "
@@ -78,21 +102,31 @@ class SegmentReader:
 
         All that is before it is read for that.
         """
-        before = 0
-        if not compression_of(segment.format):
-            pieces, left = _pieces(segment, file, 0), segment.start + offset
-        else:
-            pieces, left = self.text(segment, file), offset
-        for piece in pieces:
-            before += piece.count(b"\n", 0, left)
-            left -= len(piece)
-            if left <= 0:
+        before = sum(piece.count(b"\n") for piece in _before(segment, file))
+        for piece in chain(_own(segment, file), _beyond(segment, file)):
+            before += piece.count(b"\n", 0, offset)
+            offset -= len(piece)
+            if offset <= 0:
                 break
         return before + 1
+
+    def _owned(self, segment: Segment, file: File, finder: Finder) -> tuple[Owned, Iterator[bytes]]:
+        """What a segment owns of the text, and the pieces of that."""
+        owned = Owned(_own(segment, file), _beyond(segment, file), finder)
+        part = bool(compression_of(segment.format))
+        first, last = not (part and segment.start), not segment.until
+        return owned, owned.pieces(first=first, last=last)
 
     def rows(self, segment: Segment, file: File) -> Iterator[Texts]:
         """The texts of a table's rows."""
         return table_rows(file, segment, self.field)
+
+    def counts(self, segment: Segment, file: File) -> Iterator[tuple[int, Pairs]]:
+        """Pre-tokens and their counts, some at a time, and the bytes of text they stand for."""
+        if segment.format == COUNTS_TABLE:
+            return counted_rows(file, segment)
+        line = partial(self.line, segment, file)
+        return counted_lines(self.lines(segment, file), line, segment.path)
 
     def fields(self, segment: Segment, file: File) -> list[str]:
         """The fields that a file's first record has; of a table, the columns with text."""
@@ -113,18 +147,42 @@ def _text_fields(record: dict[str, Any], above: str) -> Iterator[str]:
             yield from _text_fields(value, f"{above}{key}.")
 
 
-def _pieces(segment: Segment, file: File, start: int) -> Iterator[bytes]:
-    """The bytes of a file from `start` to the end of a segment.
+def _before(segment: Segment, file: File) -> Iterator[bytes]:
+    """What the file holds before a segment."""
+    return _held(segment, file, 0, segment.start)
+
+
+def _own(segment: Segment, file: File) -> Iterator[bytes]:
+    """What the bytes of a segment hold."""
+    return _held(segment, file, segment.start, segment.end)
+
+
+def _beyond(segment: Segment, file: File) -> Iterator[bytes]:
+    """What the file holds behind a segment that reads on."""
+    return _held(segment, file, segment.end, segment.until)
+
+
+def _held(segment: Segment, file: File, start: int, end: int) -> Iterator[bytes]:
+    """What some bytes of a file hold, decompressed."""
+    pieces = _pieces(segment.path, file, start, end)
+    if not (compression := compression_of(segment.format)):
+        return pieces
+    parts = (piece[at : at + _PART] for piece in pieces for at in range(0, len(piece), _PART))
+    return decompressed(parts, compression, segment.path, start)
+
+
+def _pieces(path: str, file: File, start: int, end: int) -> Iterator[bytes]:
+    """The bytes of a file from `start` to `end`.
 
     Raises:
         SourceChangedError: The file is shorter.
     """
-    for piece in file.pieces(start, segment.end):
+    for piece in file.pieces(start, end):
         yield piece
         start += len(piece)
-    if start < segment.end:
+    if start < end:
         raise SourceChangedError(
-            f"{segment.path} ends at byte {start}, before {segment.end}",
+            f"{path} ends at byte {start}, before {end}",
             hint="the file changed since the run was planned; start a new run",
         )
 

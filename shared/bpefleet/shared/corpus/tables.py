@@ -10,7 +10,7 @@ from bpefleet.shared.corpus.formats import PARQUET
 from bpefleet.shared.errors import SourceChangedError, SourceError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from bpefleet.shared.corpus.columns import Texts
     from bpefleet.shared.corpus.files import File
@@ -46,11 +46,45 @@ def table_rows(file: File, segment: Segment, path: Sequence[str]) -> Iterator[Te
         for column, rows in parts(source, segment, path):
             yield none_of(rows, at) if column is None else texts(column, at)
             at += rows
-        if at < segment.end:
-            raise SourceChangedError(
-                f"{segment.path} ends at row {at}, before {segment.end}",
-                hint="the file changed since the run was planned; start a new run",
-            )
+        _demand_all(segment, at)
+
+
+def parquet_rows(
+    file: File,
+    segment: Segment,
+    columns: Sequence[str],
+    rows: int,
+    demand: Callable[[Any, str], object],
+) -> Iterator[tuple[int, Any]]:
+    """The rows of a segment of a Parquet file: record batches, each with its first row's number.
+
+    Args:
+        file: The open file.
+        segment: Its rows.
+        columns: The columns to read.
+        rows: Rows of a batch at the most.
+        demand: Called with the file's schema and its name before anything is read.
+
+    Raises:
+        SourceError: The file is damaged, or pyarrow is not installed.
+        SourceChangedError: It has fewer rows.
+    """
+    with _table(file, segment.path) as source:
+        table, begin, at = _opened_parquet(source), 0, segment.start
+        demand(table.schema_arrow, segment.path)
+        for group in range(table.metadata.num_row_groups):
+            end = begin + table.metadata.row_group(group).num_rows
+            if begin < segment.end and end > segment.start:
+                for batch in table.iter_batches(rows, [group], [*columns], use_threads=False):
+                    batch.validate(full=True)
+                    first = min(len(batch), max(0, segment.start - begin))
+                    part = batch.slice(first, max(0, segment.end - begin - first))
+                    if len(part):
+                        yield at, part
+                    at += len(part)
+                    begin += len(batch)
+            begin = end
+        _demand_all(segment, at)
 
 
 def table_fields(file: File, segment: Segment) -> list[str]:
@@ -61,10 +95,29 @@ def table_fields(file: File, segment: Segment) -> list[str]:
         return text_columns(_opened_arrow(source, segment.path).schema)
 
 
+def parquet_metadata(file: File, path: str) -> dict[bytes, bytes]:
+    """What a Parquet file says of itself, by keys of those who wrote it.
+
+    Raises:
+        SourceError: The file is damaged.
+        UsageError: pyarrow is not installed.
+    """
+    with _table(file, path) as source:
+        return dict(_opened_parquet(source).schema_arrow.metadata or {})
+
+
 def load() -> None:
     """Import pyarrow, if it is there: it takes a quarter of a second, as counting a chunk may."""
     with suppress(ImportError):
         from pyarrow import compute, ipc, parquet  # noqa: F401, PLC0415  an extra
+
+
+def _demand_all(segment: Segment, at: int) -> None:
+    if at < segment.end:
+        raise SourceChangedError(
+            f"{segment.path} ends at row {at}, before {segment.end}",
+            hint="the file changed since the run was planned; start a new run",
+        )
 
 
 @contextmanager

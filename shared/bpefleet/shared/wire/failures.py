@@ -6,7 +6,7 @@ import time
 import traceback
 from typing import Final
 
-from bpefleet.shared.errors import BpefleetError, QueueError
+from bpefleet.shared.errors import BpefleetError, QueueError, StoreError
 from bpefleet.shared.process.memory import peak_rss
 from bpefleet.shared.process.text import printable
 from bpefleet.shared.wire.messages import Failed, MessageError
@@ -59,4 +59,6 @@ def describe_text(exc_string: str) -> Failed:
 
 def _may_heal(error: Exception) -> bool:
     """Whether another attempt can end differently: our own errors say what is wrong for good."""
-    return isinstance(error, QueueError) or not isinstance(error, BpefleetError | MessageError)
+    if isinstance(error, QueueError | StoreError):
+        return True
+    return not isinstance(error, BpefleetError | MessageError)

@@ -71,12 +71,15 @@ class Segment(Message, frozen=True, omit_defaults=True):
         start: Its first byte; of a table, its first row.
         end: The byte, or row, after its last.
         format: One of `bpefleet.shared.corpus.formats.FORMATS`.
+        until: Of a part of a compressed file, which reads on to where its text may be cut: the
+            file's last byte. 0 where a segment reads on no further.
     """
 
     path: str
     start: Int
     end: Int
     format: str = "text"
+    until: Int = 0
 
 
 class CountSpec(Message, frozen=True):

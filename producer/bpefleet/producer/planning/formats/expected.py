@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import json
 
+from bpefleet.producer.planning.formats.frames import decompressed_size, reader
 from bpefleet.producer.planning.formats.opening_bytes import inflated_from
 from bpefleet.shared.corpus.formats import (
+    COUNTS,
     JSON_LINES,
-    TABLES,
+    ROWS,
     TEXT,
     compression_of,
     kind_of,
@@ -63,23 +65,27 @@ class Expectations:
         """
         if format_ == TEXT:
             return 0, None
-        if format_ in TABLES:
+        if kind_of(format_) == COUNTS:
+            return 0, size  # what text they stand for is known when they are read
+        if format_ in ROWS:
             from bpefleet.producer.planning.formats import tables  # noqa: PLC0415  few need it
 
             return tables.rows_and_text(file, path, format_, self._field)
         seen = self._seen[format_]
         took, text = seen.size, seen.text
         if seen.files < _SAMPLED:
-            took, text = self._sample(file, path, format_)
+            took, text = self._sample(file, path, size, format_)
             seen.files += 1
             seen.size += took
             seen.text += text
         return 0, max(1, size * text // max(1, took))
 
-    def _sample(self, file: File, path: str, format_: str) -> tuple[int, int]:
+    def _sample(self, file: File, path: str, size: int, format_: str) -> tuple[int, int]:
         """Some bytes of a file, and how many bytes of text these hold."""
         if compression := compression_of(format_):
             data, took = inflated_from(file, compression, path, _SAMPLE)
+            if held := decompressed_size(reader(file), size, compression):
+                took = size * len(data) // max(1, held)
         else:
             data = file.pread(_SAMPLE, 0)
             took = len(data)

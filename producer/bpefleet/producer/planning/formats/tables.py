@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from bpefleet.producer.planning.formats.arrow_messages import record_batches
 from bpefleet.producer.planning.opening import opened_source
 from bpefleet.shared.corpus.columns import holds_text, text_columns, texts
-from bpefleet.shared.corpus.formats import PARQUET
+from bpefleet.shared.corpus.counted import demand_columns
+from bpefleet.shared.corpus.formats import ARROW, COUNTS_TABLE, PARQUET
 from bpefleet.shared.errors import SourceError, UsageError
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def rows_and_text(file: File, path: str, format_: str, field: str) -> tuple[int,
         SourceError: It is damaged, or has no such column, or one that holds no text.
         UsageError: pyarrow is not installed.
     """
-    look = _parquet if format_ == PARQUET else _arrow
+    look = {PARQUET: _parquet, COUNTS_TABLE: _counts}.get(format_, _arrow)
     with _errors(path), file.stream() as stream:
         rows, text = look(stream, file, path, field)
         if not (0 <= rows < _MOST and 0 <= text < _MOST):
@@ -65,7 +66,7 @@ def edges(file: SourceFile) -> list[int]:
     """
     try:
         with opened_source(file.path) as source, _errors(file.path):
-            if file.format != PARQUET:
+            if file.format == ARROW:
                 return list(accumulate(rows for rows, _ in record_batches(source)))
             with source.stream() as data:
                 found = _arrow_library("parquet").ParquetFile(data).metadata
@@ -90,6 +91,12 @@ def _parquet(stream: Any, _file: File, path: str, field: str) -> tuple[int, int]
         if first is not None and first.num_rows:
             text = max(text, _text_in(first, field) * facts.num_rows // first.num_rows)
     return facts.num_rows, max(1, text)
+
+
+def _counts(stream: Any, file: File, path: str, _field: str) -> tuple[int, int]:
+    table = _arrow_library("parquet").ParquetFile(stream)
+    demand_columns(table.schema_arrow, path)
+    return table.metadata.num_rows, file.size
 
 
 def _arrow(stream: Any, file: File, path: str, field: str) -> tuple[int, int]:

@@ -1,0 +1,1 @@
+"""A fleet of generated workers that speak the real protocol with real payloads."""

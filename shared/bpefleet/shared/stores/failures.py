@@ -1,0 +1,86 @@
+"""What stores say when they fail, in a line and without secrets; and whether a retry may help."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from bpefleet.shared.errors import (
+    BpefleetError,
+    SourceChangedError,
+    SourceError,
+    StoreError,
+    UsageError,
+)
+
+if TYPE_CHECKING:
+    from bpefleet.shared.stores.urls import Location
+
+_LONGEST: Final = 300
+_STATUS: Final = re.compile(r"status code: ((\d+)[^:<]*)")
+_TOLD: Final = re.compile(r"<(?:Code|Message)>([^<]*)</")
+_NOISE: Final = re.compile(r" in [\d.]+[mµn]?s\b|, max_retries: \d+, retry_timeout: \w+")
+_SECRETS: Final = re.compile(r"\?\S*")
+_LASTS: Final = re.compile(
+    r"error sending request|body error|timed out|timeout|connection", re.IGNORECASE
+)
+"""What transports say of failures that may pass."""
+_METADATA: Final = ("169.254.169.254", "metadata.google.internal", "token request")
+_CREDENTIALS: Final = (
+    "its credentials are in the environment of each machine that reads: see docs/corpora.md"
+)
+_NO_RANGES: Final = ("Range request not supported", "non-partial response")
+_SHORTER: Final = "Wanted range starting at"
+
+
+def failure(error: Exception, location: Location) -> BpefleetError:
+    """What went wrong with an object.
+
+    Args:
+        error: What obstore or fsspec raised.
+        location: The object, or the folder that was listed.
+    """
+    url, text = location.url, _said(error)
+    kind = type(error).__name__
+    status = int(found[2]) if (found := _STATUS.search(str(error))) else 0
+    if kind in ("PreconditionError", "NotModifiedError") or _SHORTER in text:
+        return changed(location)
+    if any(name in str(error) for name in _METADATA):
+        return UsageError(f"{url}: no credentials were found ({text})", hint=_CREDENTIALS)
+    if any(name in text for name in _NO_RANGES):
+        return SourceError(
+            f"{url}: the server does not hand out parts of files, which workers ask for",
+            hint="download the file and train on that",
+        )
+    if isinstance(error, PermissionError) or status in (401, 403) or kind.startswith("Permission"):
+        return SourceError(f"{url}: the store refuses: {text}", hint=_CREDENTIALS)
+    waits = status >= 500 or status in (408, 429) or (not status and _LASTS.search(text))  # noqa: PLR2004
+    if waits or isinstance(error, ConnectionError | TimeoutError):
+        return StoreError(
+            f"{url}: the store does not answer as it should: {text}",
+            hint="once it does, go on with bpefleet resume or retry",
+        )
+    return SourceError(f"{url}: {text}")
+
+
+def changed(location: Location) -> SourceChangedError:
+    """The error for an object that is not what was planned."""
+    return SourceChangedError(
+        f"{location.url} has changed since the run was planned",
+        hint="start a new run in another directory: counts of two texts never mix",
+    )
+
+
+def gone(location: Location) -> SourceError:
+    """The error for an object that is not there."""
+    return SourceError(f"{location.url}: no such object or folder")
+
+
+def _said(error: Exception) -> str:
+    """The store's own reason, in a line."""
+    text = str(error).partition("\n\nDebug source")[0]
+    if told := _TOLD.findall(text):
+        status = found[1].strip() if (found := _STATUS.search(text)) else ""
+        text = ": ".join(filter(None, (status, *told)))
+    text = _SECRETS.sub("", _NOISE.sub("", " ".join(text.split())))
+    return (text or type(error).__name__)[:_LONGEST]

@@ -1,0 +1,1 @@
+"""What is measured with must be right, too."""

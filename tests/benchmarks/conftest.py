@@ -1,0 +1,5 @@
+"""Servers for those who measure."""
+
+from tests.faults.conftest import server
+
+__all__ = ["server"]
