@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import Receive, Scope, Send
 
-    from bpefleet.dashboard.guarding.access import Access
     from bpefleet.dashboard.actions import Wish
+    from bpefleet.dashboard.guarding.access import Access
     from bpefleet.shared.trust.signing import Signer
 
 _STATIC: Final = Path(__file__).parent / "static"

@@ -15,8 +15,8 @@ from typing import Final
 import click
 import uvicorn
 
-from bpefleet.dashboard.guarding.access import Access
 from bpefleet.dashboard.app import Dashboard
+from bpefleet.dashboard.guarding.access import Access
 from bpefleet.dashboard.guarding.connections import BACKLOG, Connection
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.process.logs import configure

@@ -14,8 +14,8 @@ from bpefleet.shared.redis.redis_url import is_local, redacted
 from bpefleet.shared.redis.rights import Role
 from bpefleet.shared.trust.signing import read_key
 from bpefleet.worker.activity.activity_log import ActivityLog
-from bpefleet.worker.pool import WorkerPool
 from bpefleet.worker.activity.tally import Tally
+from bpefleet.worker.pool import WorkerPool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
