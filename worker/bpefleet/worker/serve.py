@@ -15,9 +15,9 @@ from bpefleet.shared.redis.rights import Role
 from bpefleet.shared.stores.urls import is_url
 from bpefleet.shared.trust.signing import read_key
 from bpefleet.shared.trust.url_roots import checked_root
-from bpefleet.worker.activity_log import ActivityLog
+from bpefleet.worker.activity.activity_log import ActivityLog
+from bpefleet.worker.activity.tally import Tally
 from bpefleet.worker.pool import WorkerPool
-from bpefleet.worker.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
