@@ -13,9 +13,9 @@ from bpefleet.shared.redis.connect import check, demand_trust
 from bpefleet.shared.redis.redis_url import is_local, redacted
 from bpefleet.shared.redis.rights import Role
 from bpefleet.shared.trust.signing import read_key
-from bpefleet.worker.activity_log import ActivityLog
+from bpefleet.worker.activity.activity_log import ActivityLog
+from bpefleet.worker.activity.tally import Tally
 from bpefleet.worker.pool import WorkerPool
-from bpefleet.worker.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
