@@ -79,8 +79,14 @@ def session(
     arrived = arrived or Arrived()
     directory.make_counts()  # some copying leaves empty folders out
     # Before anything else reads it: what is damaged has to be set aside first.
-    ledger = Ledger(directory.counts, plan.digest, chunks=len(plan.chunks), mend=True)
     planned = len(plan.chunks)
+    ledger = Ledger(
+        directory.counts,
+        plan.digest,
+        chunks=planned,
+        sources=plan.chunk_sources,
+        mend=True,
+    )
     todo = sorted(set(only or range(planned)) - ledger.chunks)
     journal = Journal(directory.path)
     status = StatusFile(directory)

@@ -22,7 +22,9 @@ class ExpectedText:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._total = plan.total_bytes
-        self._is_known = bool(plan.files) and all(file.format == TEXT for file in plan.files)
+        self._is_known = bool(plan.files) and all(
+            file.format == TEXT and not plan.sources[file.source].sampled for file in plan.files
+        )
         self._chunks: list[int] = []
 
     def total(self, counted: Collection[int], read: int) -> int:

@@ -43,7 +43,8 @@ def next_place(file: SourceFile, cutter: Cutter, at: int, target: int, near: int
         SourceError: The file cannot be read.
     """
     if compression_of(file.format):
-        return _between_frames(file, at, target, near)
+        # Of a sample it must be known where in the text a part begins.
+        return file.extent if file.name else _between_frames(file, at, target, near)
     if file.format in ROWS:
         return _between_rows(file, at, target, near)
     try:

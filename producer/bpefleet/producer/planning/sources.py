@@ -43,6 +43,8 @@ class SourceFile(Message, frozen=True, omit_defaults=True):
         format: How it is read: one of `bpefleet.shared.corpus.formats.FORMATS`.
         rows: Rows of a table; 0 for other formats.
         expected: Bytes of text that it is expected to hold; None for as many as it has itself.
+        source: Which of the plan's sources it belongs to.
+        name: What it is called in the hash that samples its source; empty if that is taken whole.
         frames: Of a compressed file, where those frames begin that parts of it begin with.
     """
 
@@ -52,6 +54,8 @@ class SourceFile(Message, frozen=True, omit_defaults=True):
     format: str = TEXT
     rows: Natural = 0
     expected: Natural | None = None
+    source: Natural = 0
+    name: str = ""
     frames: tuple[Natural, ...] = ()
 
     @property

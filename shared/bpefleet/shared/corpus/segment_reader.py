@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from contextlib import AbstractContextManager
 
-    from bpefleet.shared.corpus.columns import Texts
+    from bpefleet.shared.corpus.columns import RowSampler, Texts
     from bpefleet.shared.corpus.counted import Pairs
     from bpefleet.shared.corpus.files import File
     from bpefleet.shared.corpus.owned import Finder
@@ -117,9 +117,11 @@ class SegmentReader:
         first, last = not (part and segment.start), not segment.until
         return owned, owned.pieces(first=first, last=last)
 
-    def rows(self, segment: Segment, file: File) -> Iterator[Texts]:
-        """The texts of a table's rows."""
-        return table_rows(file, segment, self.field)
+    def rows(
+        self, segment: Segment, file: File, sampler: RowSampler | None = None
+    ) -> Iterator[Texts]:
+        """The texts of a table's rows, or of those that a sampler takes."""
+        return table_rows(file, segment, self.field, sampler)
 
     def counts(self, segment: Segment, file: File) -> Iterator[tuple[int, Pairs]]:
         """Pre-tokens and their counts, some at a time, and the bytes of text they stand for."""

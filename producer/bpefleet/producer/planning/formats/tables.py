@@ -8,8 +8,9 @@ from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from bpefleet.producer.planning.formats.arrow_messages import record_batches
+from bpefleet.producer.planning.formats.parquet_footer import first_groups
 from bpefleet.producer.planning.opening import opened_source
-from bpefleet.shared.corpus.columns import holds_text, text_columns, texts
+from bpefleet.shared.corpus.columns import column_path, holds_text, text_columns, texts
 from bpefleet.shared.corpus.counted import demand_columns
 from bpefleet.shared.corpus.formats import ARROW, COUNTS_TABLE, PARQUET
 from bpefleet.shared.errors import SourceError, UsageError
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 _SAMPLE: Final = 1000
 """Rows whose text is measured."""
+_GROUPS: Final = 64
+"""Row groups whose columns are looked at; the others are taken to be like them together."""
 _NAMED: Final = 20
 """Columns that an error names."""
 _MOST: Final = 1 << 50
@@ -76,17 +79,15 @@ def edges(file: SourceFile) -> list[int]:
         raise SourceError(f"{file.path}: {error.strerror}") from error
 
 
-def _parquet(stream: Any, _file: File, path: str, field: str) -> tuple[int, int]:
+def _parquet(stream: Any, file: File, path: str, field: str) -> tuple[int, int]:
     table = _arrow_library("parquet").ParquetFile(stream, pre_buffer=False, buffer_size=_BUFFER)
     _demand_text(table.schema_arrow, field, path)
     facts = table.metadata
-    column = next(i for i in range(len(table.schema)) if table.schema.column(i).path == field)
-    text, repeats = 0, False
-    for i in range(facts.num_row_groups):
-        chunk = facts.row_group(i).column(column)
-        text += chunk.total_uncompressed_size
-        repeats |= chunk.has_dictionary_page
-    if repeats:
+    columns = [group[field] for group in first_groups(file, _GROUPS)]
+    text = sum(column.size for column in columns)
+    sizes = [facts.row_group(i).total_byte_size for i in range(facts.num_row_groups)]
+    text += sum(sizes[_GROUPS:]) * text // max(1, sum(sizes[:_GROUPS]))
+    if any(column.has_dictionary for column in columns):
         first = next(table.iter_batches(_SAMPLE, columns=[field], use_threads=False), None)
         if first is not None and first.num_rows:
             text = max(text, _text_in(first, field) * facts.num_rows // first.num_rows)
@@ -119,7 +120,7 @@ def _text_in(batch: RecordBatch, field: str) -> int:
     """Bytes of text in a column."""
     import pyarrow.compute as pc  # noqa: PLC0415  optional
 
-    name, *inner = field.split(".")
+    name, *inner = column_path(batch.schema, field.split("."))
     column: Any = batch.column(batch.schema.get_all_field_indices(name)[0])
     if inner:
         column.validate()  # of a damaged file, offsets may lead anywhere
@@ -131,7 +132,7 @@ def _text_in(batch: RecordBatch, field: str) -> int:
 
 def _demand_text(schema: Schema, field: str, path: str) -> None:
     """Make sure that a table has the column, and that it holds text."""
-    types = dict(_columns(schema))
+    types = dict(_columns(schema)) | dict(zip(schema.names, schema.types, strict=True))
     if field in types and holds_text(types[field]):
         return
     of_text = _listed(text_columns(schema))
