@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from prometheus_client.metrics_core import Metric
 
-    from bpefleet.dashboard.poller import Poller
-    from bpefleet.dashboard.view import View
+    from bpefleet.dashboard.reading.poller import Poller
+    from bpefleet.dashboard.reading.view import View
     from bpefleet.shared.wire.detail import Timing
     from bpefleet.shared.wire.status import Snapshot
 

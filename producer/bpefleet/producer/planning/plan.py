@@ -21,9 +21,11 @@ from bpefleet.producer.planning.mixture.source import PlannedSource
 from bpefleet.producer.planning.mixture.weights import Scale
 from bpefleet.producer.planning.options import Options
 from bpefleet.producer.planning.sources import SourceFile
-from bpefleet.producer.planning.unchanged import demand_unchanged, has_changed
+from bpefleet.producer.planning.unchanged import changed_file, demand_unchanged
 from bpefleet.shared.corpus.formats import KNOWN, ROWS, compression_of
+from bpefleet.shared.errors import SourceError
 from bpefleet.shared.pretokens.patterns import counting_digest, resolve
+from bpefleet.shared.stores.urls import is_url
 from bpefleet.shared.wire.messages import (
     CountSpec,
     Failed,
@@ -225,10 +227,11 @@ class Plan(Message, frozen=True):
         Asked before its counts are folded: those of another text must never get into the ledger,
         for the old text may come back, with its old time, and the run be resumed.
         """
-        for index in {i for i, _, _ in self.chunks[chunk]}:
-            file = self.files[index]
-            with suppress(OSError):  # that it cannot be read is for its next reader to say
-                if has_changed(file):
+        files = [self.files[index] for index in sorted({i for i, _, _ in self.chunks[chunk]})]
+        remote = [file for file in files if is_url(file.path)]
+        for some in (*([file] for file in files if not is_url(file.path)), remote):
+            with suppress(OSError, SourceError):  # that it cannot be read its next reader will say
+                if (file := changed_file(some)) is not None:
                     text = f"{file.path} has changed since the run was planned"
                     return Failed("SourceChangedError", text)
         return None
