@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from contextvars import copy_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from bpefleet.producer.api.given import Source, of_counts, told_apart
+from bpefleet.producer.api.given import Source as Place
+from bpefleet.producer.api.given import of_counts, told_apart
+from bpefleet.producer.api.mixtures import mixture_of
 from bpefleet.producer.counts.counted_source import counted_by
 from bpefleet.producer.planning.options import (
     DEFAULT_PATTERN,
@@ -24,6 +26,7 @@ from bpefleet.shared.errors import InterruptedRunError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from bpefleet.producer.planning.mixture.source import Source
     from bpefleet.producer.run.outcome import RunResult
 
 _WAKE: Final = 0.2
@@ -31,12 +34,12 @@ _WAKE: Final = 0.2
 
 
 def train(
-    sources: Source | Iterable[Any] | None = None,
+    sources: Place | Source | Iterable[Any] | None = None,
     *,
     documents: Iterable[Any] | None = None,
-    from_counts: Source | None = None,
+    from_counts: Place | None = None,
     vocab_size: int,
-    out: Source,
+    out: Place,
     pattern: str | None = None,
     special_tokens: Iterable[str] | None = None,
     eos_token: str | None = None,
@@ -50,7 +53,7 @@ def train(
     errors: str = "strict",
     format: str = "auto",  # noqa: A002  the option's name
     text_field: str = DEFAULT_TEXT_FIELD,
-    spool: Source | None = None,
+    spool: Place | None = None,
     allow_fewer_merges: bool = False,
     allow_missing: float = 0.0,
     hold: bool = False,
@@ -58,7 +61,7 @@ def train(
     export: Iterable[str] = (),
     workers: int | None = None,
     redis: str | None = None,
-    key_file: Source | None = None,
+    key_file: Place | None = None,
     insecure: bool = False,
     dashboard: bool = False,
     dashboard_stay: bool = False,
@@ -71,9 +74,10 @@ def train(
     The result depends on the text and the options alone: not on chunk size, workers or order.
 
     Args:
-        sources: Files, folders or globs, one or a list of them: UTF-8 text, JSON Lines, Parquet,
-            Arrow; `-` for standard input. What is no list, tuple or set of paths is taken for
-            documents.
+        sources: Files, folders or globs, as paths or URLs, one or a list of them: UTF-8 text, JSON
+            Lines, Parquet, Arrow; `-` for standard input. A `Source` or several, or the name of a
+            corpus file (`.toml`), for a mixture. What is no list, tuple or set of these is taken
+            for documents.
         documents: In place of sources: any iterable of documents, each a `str`, UTF-8 as `bytes`,
             or a mapping with a text in it, such as the rows of `datasets` are. They are spooled as
             they come, and counted when all are there; a document that is None has no text.
@@ -125,11 +129,13 @@ def train(
         BpefleetError: It cannot be done; the class and the text say why and what to do.
         Exception: What iterating over the documents raises, as it is.
     """
+    paths: tuple[str, ...] = ()
+    mixture: tuple[Source, ...] = ()
     if from_counts is not None:
         paths, format = of_counts(from_counts, sources, documents, format), COUNTS  # noqa: A001
         pattern, special_tokens = counted_by(paths[0], pattern, special_tokens)
-    else:
-        paths, documents = told_apart(sources, documents)
+    elif not (mixture := mixture_of(sources, format, documents)):
+        paths, documents = told_apart(cast("Iterable[Any]", sources), documents)
     options = Options(
         vocab_size=vocab_size,
         pattern=DEFAULT_PATTERN if pattern is None else pattern,
@@ -169,15 +175,16 @@ def train(
         format=format,
         documents=documents,
         spool=None if spool is None else Path(spool),
+        mixture=mixture,
     )
     return run(request)
 
 
 async def train_async(
-    sources: Source | Iterable[Any] | None = None,
+    sources: Place | Source | Iterable[Any] | None = None,
     *,
     vocab_size: int,
-    out: Source,
+    out: Place,
     **options: object,
 ) -> RunResult:
     """`train` for use in an event loop; takes the same arguments.

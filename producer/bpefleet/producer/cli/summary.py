@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from bpefleet.producer.cli.mixture_lines import lines_of
 from bpefleet.shared.process.amounts import clock, several, size
 from bpefleet.shared.process.text import json_text, line
 
@@ -43,6 +44,7 @@ def lines(result: RunResult) -> Iterator[str]:
         f"{size(totals.bytes)} of text ({totals.pretokens:,} pre-tokens, "
         f"{totals.unique_pretokens:,} different)"
     )
+    yield from (f"  source  {line}" for line in lines_of(manifest.mixture))
     yield f"  time    {_times(result)}"
     yield f"  memory  {_memory(manifest.stages)} at the peak"
     yield f"  tokens  {'; '.join(_tokens(manifest))}"
@@ -64,7 +66,7 @@ def _lasting(seconds: float) -> str:
 def _memory(stages: dict[str, Took]) -> str:
     """The greatest peak of each kind of process. They do not all run at the same time."""
     peaks = {name: took.peak_rss for name, took in stages.items()}
-    here = max((peaks[name] for name in ("plan", "count") if name in peaks), default=0)
+    here = max((peaks[name] for name in ("plan", "spool", "count") if name in peaks), default=0)
     trainer = max(peaks[name] for name in ("fold", "merge", "artifacts") if name in peaks)
     counting = stages.get("count")
     if counting is not None and counting.worker_seconds is None:  # all in one process

@@ -11,6 +11,7 @@ from bpefleet.producer.cli.options import EXIT_CODES, Size
 from bpefleet.producer.cli.summary import summarize
 
 if TYPE_CHECKING:
+    from fractions import Fraction
     from pathlib import Path
 
 
@@ -71,12 +72,13 @@ def train(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Train a tokenizer on SOURCE...: files, folders or quoted globs.
+    """Train a tokenizer on SOURCE...: files, folders or quoted globs, as paths or URLs.
 
     They hold UTF-8 text, JSON Lines, Parquet or Arrow; the first two may be compressed. The result
     is the same for any chunk size and any number of workers.
 
-    - is standard input: it is kept on disk as it arrives, and counted when it has ended.
+    - is standard input: it is kept on disk as it arrives, and counted when it has ended. A file
+    NAME.toml by itself is a corpus file: a table for each source of a mixture.
 
     \b
     bpefleet train corpus.txt --vocab-size 32000 -o tokenizer
@@ -118,22 +120,38 @@ def resume(directory: Path, *, as_json: bool, **resources: Any) -> None:
 @options_.max_token_length_option
 @options_.allow_fewer_option
 @options_.export_option
+@click.option(
+    "--weight",
+    "weights",
+    type=options_.Weight(),
+    multiple=True,
+    metavar="NAME=WEIGHT",
+    help="Another weight for the source of this name: code=3, web=0.5, or 0 to leave it out. "
+    "Repeat for several; the others keep theirs.",
+)
 @options_.quiet_option
 @options_.log_options
 @options_.json_option
 def merge(
-    directories: tuple[Path, ...], *, out: Path, as_json: bool, quiet: bool, **options: Any
+    directories: tuple[Path, ...],
+    *,
+    out: Path,
+    weights: tuple[tuple[str, Fraction], ...],
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
 ) -> None:
     """Train another tokenizer on the counts kept in DIR, without counting again.
 
     The counts of several runs are added up. They must have the same pattern and special tokens,
-    which stay: the counts depend on them. What the special tokens are for stays, too, as the first
-    run has it, where no option says otherwise.
+    which stay: the counts depend on them. Sources of the same name are one. What the special tokens
+    are for stays, too, as the first run has it, where no option says otherwise.
     """
     from bpefleet.producer.counts.merge_again import merge_again  # noqa: PLC0415  --help stays quick
 
     options["max_token_length"] = options["max_token_length"] or 0  # as long as it may be
-    summarize(merge_again(directories, out, options, quiet=quiet), as_json=as_json)
+    result = merge_again(directories, out, options, weights=dict(weights), quiet=quiet)
+    summarize(result, as_json=as_json)
 
 
 COMMANDS: Final = (train, resume, merge)

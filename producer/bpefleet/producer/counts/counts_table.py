@@ -9,6 +9,7 @@ from bpefleet.producer.counts.all_counts import all_counts
 from bpefleet.producer.counts.counted_source import METADATA, Told
 from bpefleet.producer.files.atomic import write_atomically
 from bpefleet.producer.store.directory import RunDirectory
+from bpefleet.producer.store.mixture import weighted_counts
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.pretokens.bytelevel import spell
 
@@ -25,13 +26,16 @@ _LINES: Final = 100_000
 def counts_of(directory: Path) -> list[tuple[bytes, int]]:
     """The pre-tokens of a run and their counts: descending by count, then ascending by bytes.
 
-    All are in memory, some 150 bytes each.
+    Those of a mixture are as it weights them, in the least whole numbers. All are in memory, some
+    150 bytes each.
 
     Raises:
+        UsageError: They would need more than 64 bits.
         ChunksFailedError: Not all chunks are counted.
         OutputError: It is no run directory, is damaged, or cannot be read.
     """
-    items = all_counts(RunDirectory.open(directory)).folded().items()
+    run = RunDirectory.open(directory)
+    items = weighted_counts(run.plan, all_counts(run)).items()
     items.sort(key=lambda item: -item[1])  # a stable sort, and they are in order of bytes
     return items
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -11,6 +12,7 @@ from msgspec import Struct
 
 from bpefleet.kernel import TIE_BREAKS
 from bpefleet.producer.planning.formats.names import ASKED, AUTO
+from bpefleet.producer.planning.mixture.source import Source, demand_mixture
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.pretokens.bytelevel import mistakable
 from bpefleet.shared.pretokens.patterns import resolve
@@ -245,6 +247,7 @@ class Request(Struct, frozen=True):
         format: How the sources are read: one of `formats.names.ASKED`.
         documents: In place of sources: the documents themselves, as they come.
         spool: The folder in which what arrives is spooled; None for the run's directory.
+        mixture: In place of sources: named ones.
     """
 
     sources: tuple[str, ...]
@@ -254,6 +257,7 @@ class Request(Struct, frozen=True):
     format: str = AUTO
     documents: Iterable[Any] | None = None
     spool: Path | None = None
+    mixture: tuple[Source, ...] = ()
 
     @property
     def arrives(self) -> bool:
@@ -269,7 +273,11 @@ class Request(Struct, frozen=True):
         self.options.checked()
         self.resources.checked()
         _check_choice("format", self.format, ASKED)
-        if not self.arrives and STANDARD_INPUT in self.sources:
+        if self.mixture:
+            demand_mixture(self.mixture)
+        if not self.arrives and STANDARD_INPUT in chain(
+            self.sources, *(one.paths for one in self.mixture)
+        ):
             raise UsageError(
                 "standard input cannot be counted beside other sources, nor twice",
                 hint="pipe the files into it as well: cat FILE - | bpefleet train - …; "

@@ -45,12 +45,13 @@ class Bounds:
         )
 
 
-def bounds(segments: Iterable[Segment]) -> Bounds:
-    """What a chunk of these segments can hold."""
+def bounds(segments: Iterable[Segment], *, sampled: bool = False) -> Bounds:
+    """What a chunk of these segments can hold, or a sample of it."""
     each = [_of(segment) for segment in segments]
+    least = 0 if sampled else 1
     return Bounds(
-        (sum(one.text[0] for one in each), sum(one.text[1] for one in each)),
-        (sum(one.records[0] for one in each), sum(one.records[1] for one in each)),
+        (least * sum(one.text[0] for one in each), sum(one.text[1] for one in each)),
+        (least * sum(one.records[0] for one in each), sum(one.records[1] for one in each)),
     )
 
 

@@ -12,15 +12,16 @@ from bpefleet.shared.corpus.counted import counted_lines, counted_rows
 from bpefleet.shared.corpus.decompress import decompressed
 from bpefleet.shared.corpus.formats import COUNTS_TABLE, JSON_LINES, compression_of, kind_of
 from bpefleet.shared.corpus.owned import LINES, Owned
+from bpefleet.shared.corpus.remote_segments import RemoteSegments
 from bpefleet.shared.corpus.tables import table_fields, table_rows
-from bpefleet.shared.errors import SourceChangedError, SourceError, UsageError
+from bpefleet.shared.errors import SourceChangedError, SourceError
 from bpefleet.shared.stores.urls import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from contextlib import AbstractContextManager
 
-    from bpefleet.shared.corpus.columns import Texts
+    from bpefleet.shared.corpus.columns import RowSampler, Texts
     from bpefleet.shared.corpus.counted import Pairs
     from bpefleet.shared.corpus.files import File
     from bpefleet.shared.corpus.owned import Finder
@@ -42,9 +43,10 @@ class SegmentReader:
         field: The keys that lead to a record's text.
     """
 
-    def __init__(self, text_field: str) -> None:
-        """Read the field of this name, dotted where it is nested."""
+    def __init__(self, text_field: str, remote: RemoteSegments | None = None) -> None:
+        """Read the field of this name, dotted where it is nested; `remote` opens what is so."""
         self.field = tuple(text_field.split("."))
+        self._remote = remote or RemoteSegments(())
 
     def is_remote(self, path: str) -> bool:
         """Whether a file lies in a store, and not on a path of this machine."""
@@ -54,9 +56,10 @@ class SegmentReader:
         """The file of such a segment.
 
         Raises:
-            UsageError: Always, so far.
+            ForbiddenPathError: It lies outside the roots.
+            SourceError: Its store cannot be used.
         """
-        raise UsageError(f"{segment.path} lies in a store, which is not read")
+        return self._remote.opened(segment)
 
     def text(self, segment: Segment, file: File, finder: Finder) -> Iterator[bytes]:
         """The text of a segment, decompressed, in pieces.
@@ -117,9 +120,11 @@ class SegmentReader:
         first, last = not (part and segment.start), not segment.until
         return owned, owned.pieces(first=first, last=last)
 
-    def rows(self, segment: Segment, file: File) -> Iterator[Texts]:
-        """The texts of a table's rows."""
-        return table_rows(file, segment, self.field)
+    def rows(
+        self, segment: Segment, file: File, sampler: RowSampler | None = None
+    ) -> Iterator[Texts]:
+        """The texts of a table's rows, or of those that a sampler takes."""
+        return table_rows(file, segment, self.field, sampler)
 
     def counts(self, segment: Segment, file: File) -> Iterator[tuple[int, Pairs]]:
         """Pre-tokens and their counts, some at a time, and the bytes of text they stand for."""

@@ -19,7 +19,7 @@ from bpefleet.shared.errors import SourceChangedError, SourceError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from bpefleet.shared.corpus.columns import Texts
+    from bpefleet.shared.corpus.columns import RowSampler, Texts
     from bpefleet.shared.corpus.files import File
     from bpefleet.shared.wire.messages import Segment
 
@@ -36,13 +36,16 @@ _ARROW_FILE: Final = b"ARROW1"
 _FEATHER_1: Final = b"FEA1"
 
 
-def table_rows(file: File, segment: Segment, path: Sequence[str]) -> Iterator[Texts]:
+def table_rows(
+    file: File, segment: Segment, path: Sequence[str], sampler: RowSampler | None = None
+) -> Iterator[Texts]:
     """The texts of a segment's rows.
 
     Args:
         file: The open file.
         segment: Its rows.
         path: The name of the text's column, and those of the fields in it that lead to the text.
+        sampler: Takes some of them; None for all.
 
     Raises:
         SourceError: The file is damaged, or pyarrow is not installed.
@@ -53,7 +56,7 @@ def table_rows(file: File, segment: Segment, path: Sequence[str]) -> Iterator[Te
         parts = _parquet if segment.format == PARQUET else _arrow
         at = segment.start
         for column, rows in parts(source, segment, path):
-            yield none_of(rows, at) if column is None else texts(column, at)
+            yield none_of(rows, at) if column is None else texts(column, at, sampler)
             at += rows
         _demand_all(segment, at)
 

@@ -73,6 +73,7 @@ class Segment(Message, frozen=True, omit_defaults=True):
         format: One of `bpefleet.shared.corpus.formats.FORMATS`.
         until: Of a part of a compressed file, which reads on to where its text may be cut: the
             file's last byte. 0 where a segment reads on no further.
+        version: Of a file in a store, the version that it must have; see `stores.store.Entry`.
     """
 
     path: str
@@ -80,6 +81,21 @@ class Segment(Message, frozen=True, omit_defaults=True):
     end: Int
     format: str = "text"
     until: Int = 0
+    version: str = ""
+
+
+class Sample(Message, frozen=True):
+    """Which documents of a chunk are counted; see `bpefleet.shared.corpus.sampling`.
+
+    Attributes:
+        source: The source's name.
+        share: The share of its documents, of `sampling.WHOLE`.
+        files: For each segment, what its file is called in the hash.
+    """
+
+    source: str
+    share: Natural
+    files: tuple[str, ...]
 
 
 class CountSpec(Message, frozen=True):
@@ -92,6 +108,7 @@ class CountSpec(Message, frozen=True):
         errors: `strict` or `replace`, for bytes that are not UTF-8.
         digest: Hex digest of what the counts depend on (see `patterns.counting_digest`).
         text_field: Where a record has its text: a key or column, dotted where they are nested.
+        sample: Which documents are counted; None for all.
     """
 
     segments: tuple[Segment, ...]
@@ -100,6 +117,7 @@ class CountSpec(Message, frozen=True):
     errors: str
     digest: str
     text_field: str = "text"
+    sample: Sample | None = None
 
 
 class Counted(Message, frozen=True):
