@@ -99,7 +99,7 @@ def bpeasy(task: Task, watch: Stopwatch, /) -> list[bytes]:
 
 def tokenizers(task: Task, watch: Stopwatch, /) -> list[bytes]:
     """An iterator of documents; `ByteLevel` splits by its own gpt2 pattern, `Split` by others."""
-    from bpefleet.shared.tokenizer.bytelevel import unspell  # noqa: PLC0415  only where it is measured
+    from bpefleet.shared.pretokens.bytelevel import unspell  # noqa: PLC0415  only where it is measured
 
     peer = import_module("tokenizers")
     tokenizer = peer.Tokenizer(peer.models.BPE())

@@ -104,7 +104,7 @@ pub(crate) fn json_texts(
 }
 
 /// Native integers of 8 bytes; all are less than 2**63, as memory is.
-fn native(py: Python<'_>, places: &[usize]) -> PyResult<Py<PyBytes>> {
+pub(crate) fn native(py: Python<'_>, places: &[usize]) -> PyResult<Py<PyBytes>> {
     let bytes = PyBytes::new_with(py, places.len() * 8, |bytes| {
         for (word, &place) in bytes.chunks_exact_mut(8).zip(places) {
             word.copy_from_slice(&(place as u64).to_ne_bytes());

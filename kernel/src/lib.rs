@@ -21,6 +21,7 @@ mod errors;
 mod folded;
 mod json;
 mod merge;
+mod sampler;
 mod ticker;
 
 use pyo3::prelude::*;
@@ -47,6 +48,8 @@ mod _kernel {
     use crate::json::{json_texts, JsonTexts};
     #[pymodule_export]
     use crate::merge::{merge, Merged};
+    #[pymodule_export]
+    use crate::sampler::{Sampler, Taken};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

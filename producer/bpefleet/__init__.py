@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from bpefleet.producer.api import RunResult, merge, resume, status, train, train_async
+    from bpefleet.producer.planning.mixture.source import Source
     from bpefleet.shared.errors import BpefleetError
     from bpefleet.shared.tokenizer import Tokenizer
 
@@ -27,6 +28,7 @@ __path__ = extend_path(__path__, __name__)
 __all__ = [
     "BpefleetError",
     "RunResult",
+    "Source",
     "Tokenizer",
     "__version__",
     "merge",
@@ -38,6 +40,7 @@ __all__ = [
 
 _PLACES: Final = {
     "BpefleetError": "bpefleet.shared.errors",
+    "Source": "bpefleet.producer.planning.mixture.source",
     "Tokenizer": "bpefleet.shared.tokenizer",
 }
 _API: Final = "bpefleet.producer.api"

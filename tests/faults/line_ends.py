@@ -45,6 +45,7 @@ class LineEnds(Message, frozen=True):
     started: float
     ended: float
     key: str = ""
+    size: int = 0
 
 
 def tell_line_ends(run: str, chunk: int, spec: LinesSpec) -> LineEnds:

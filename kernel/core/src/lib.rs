@@ -47,6 +47,7 @@ pub mod merge;
 pub mod offsets;
 pub mod payload;
 mod prefetch;
+pub mod sample;
 pub mod scan;
 pub mod specials;
 pub mod table;

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from redis.exceptions import BusyLoadingError
 
 from bpefleet.kernel import Counts
+from bpefleet.producer.counting import fold
 from bpefleet.producer.counting.fold import _AT_ONCE
 from bpefleet.producer.counting.payloads import Payloads
 from bpefleet.producer.queueing.events import Events
+from bpefleet.producer.queueing.retries import RETRIES
 from bpefleet.producer.store import ledger as ledger_module
 from bpefleet.producer.store.history import read_attempts
 from bpefleet.producer.store.ledger import Ledger
+from bpefleet.shared.wire.keys import events_key
 from bpefleet.shared.wire.messages import Counted, Failed
 from tests.eventually import PATIENCE
 from tests.producer.counting.desk import CHUNKS, Desk, aggregating, expected, make_plan, serve
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from bpefleet.producer.planning.plan import Plan
@@ -38,18 +42,20 @@ def test_one_slow_payload_holds_up_nothing_else(
     fetch, at_once, most = Payloads.fetch, 0, 0
     others_folded = asyncio.Event()
 
-    async def slow(self: Payloads, key: str, largest: int) -> bytes | None:
+    async def slow(self: Payloads, wanted: Mapping[str, int]) -> dict[str, bytes]:
         nonlocal at_once, most
         at_once += 1
         most = max(most, at_once)
+        (key,) = wanted
         if key.split(":")[3] == "0":
             await others_folded.wait()
-        payload = await fetch(self, key, largest)
+        payload = await fetch(self, wanted)
         await asyncio.sleep(0.01)
         at_once -= 1
         return payload
 
     monkeypatch.setattr(Payloads, "fetch", slow)
+    monkeypatch.setattr(fold, "_SMALL", 0)
 
     async def run() -> None:
         ledger = Ledger(tmp_path, plan.digest)
@@ -70,19 +76,62 @@ def test_one_slow_payload_holds_up_nothing_else(
     assert most == _AT_ONCE
 
 
-def test_an_event_that_cannot_be_acknowledged_now_comes_again(
+def test_small_payloads_go_together_and_a_bad_one_fails_alone(
     plan: Plan, tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Redis fails for a moment between the ledger and the event's acknowledgement."""
-    acknowledge, refused = Events.acknowledge, set()
+    monkeypatch.setattr("bpefleet.producer.queueing.retries.PAUSES", (0.0,) * RETRIES)
+    damaged, gone, odd, good = together = range(4)  # as many as are queued without any worker
+    events: list[Any] = []
+    sizes: list[int] = []
+    fetch = Payloads.fetch
 
-    async def fail(self: Events, event: Event) -> None:
-        if event.chunk % 3 == 0 and event.chunk not in refused:
-            refused.add(event.chunk)
+    async def noted(self: Payloads, wanted: Mapping[str, int]) -> dict[str, bytes]:
+        sizes.append(len(wanted))
+        return await fetch(self, wanted)
+
+    async def deliver(desk: Desk, chunk: int) -> None:
+        if chunk not in together or desk.attempts[chunk] > 1:
+            await desk.deliver(chunk)
+            return
+        counted = await desk.publish(chunk)
+        if chunk != good:
+            await desk.redis.delete(counted.key)
+        if chunk == damaged:
+            await desk.redis.set(counted.key, bytes(counted.size))
+        if chunk == odd:
+            await desk.redis.rpush(counted.key, "no payload")
+        attempt, body = await desk.attempt(chunk), counted.to_bytes()
+        events.append({"chunk": chunk, "attempt": attempt, "outcome": "counted", "body": body})
+        if len(events) == len(together):
+            async with desk.redis.pipeline() as pipeline:
+                for event in events:
+                    pipeline.xadd(events_key(plan.run), event)
+                await pipeline.execute()
+
+    monkeypatch.setattr(Payloads, "fetch", noted)
+    ledger = Ledger(tmp_path, plan.digest)
+    asyncio.run(serve(plan, ledger, redis_url, deliver, tmp_path))
+    assert ledger.folded().items() == expected()
+    assert sizes[0] == len(together)
+    tries = {chunk: len(each) for chunk, each in read_attempts(tmp_path).items()}
+    assert {chunk for chunk, each in tries.items() if each > 1} == {damaged, gone, odd}
+
+
+@pytest.mark.parametrize("small", [0, 1 << 16])
+def test_an_event_that_cannot_be_acknowledged_now_comes_again(
+    plan: Plan, tmp_path: Path, redis_url: str, small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Redis fails for a moment between the ledger and the event's acknowledgement."""
+    acknowledge, refused = Events.acknowledge, set[int]()
+
+    async def fail(self: Events, *events: Event) -> None:
+        if now := {event.chunk for event in events if event.chunk % 3 == 0} - refused:
+            refused.update(now)
             raise BusyLoadingError("loading")
-        await acknowledge(self, event)
+        await acknowledge(self, *events)
 
     monkeypatch.setattr(Events, "acknowledge", fail)
+    monkeypatch.setattr(fold, "_SMALL", small)
     ledger = Ledger(tmp_path, plan.digest)
     asyncio.run(serve(plan, ledger, redis_url, Desk.deliver, tmp_path))
     assert len(refused) == CHUNKS / 3
@@ -98,9 +147,10 @@ def test_the_events_of_a_chunk_are_handled_in_their_order(
     fetch = Payloads.fetch
     told = [asyncio.Event() for _ in range(CHUNKS)]
 
-    async def slow(self: Payloads, key: str, largest: int) -> bytes | None:
-        await told[int(key.split(":")[3])].wait()
-        return await fetch(self, key, largest)
+    async def slow(self: Payloads, wanted: Mapping[str, int]) -> dict[str, bytes]:
+        for key in wanted:
+            await told[int(key.split(":")[3])].wait()
+        return await fetch(self, wanted)
 
     async def deliver(desk: Desk, chunk: int) -> None:
         attempt = await desk.attempt(chunk)

@@ -32,16 +32,22 @@ def fetching(url: str, act: Callable[[Payloads], Awaitable[object]]) -> None:
     asyncio.run(main())
 
 
+async def one(fetcher: Payloads, key: str, most: int = 10_000_000) -> bytes | None:
+    return (await fetcher.fetch({key: most})).get(key)
+
+
 def test_what_was_stored_is_fetched(connection: Redis, redis_url: str) -> None:
     stored = {f"payload:{size}": random.Random(size).randbytes(size) for size in _SIZES}
     for key, payload in stored.items():
         connection.set(key, payload)
 
     async def fetch(fetcher: Payloads) -> None:
-        assert await fetcher.fetch("gone") is None
-        fetched = await asyncio.gather(*map(fetcher.fetch, stored))
-        assert fetched == list(stored.values())
-        assert all(type(payload) is bytes for payload in fetched)
+        assert await one(fetcher, "gone") is None
+        at_once = await asyncio.gather(*(one(fetcher, key) for key in stored))
+        assert at_once == list(stored.values())
+        together = await fetcher.fetch(dict.fromkeys(("gone", *stored), 10_000_000))
+        assert together == stored
+        assert all(type(payload) is bytes for payload in together.values())
 
     fetching(redis_url, fetch)
 
@@ -54,16 +60,26 @@ def test_what_is_larger_than_a_payload_may_be_is_not_fetched(
 
     async def fetch(fetcher: Payloads) -> None:
         for _ in range(2):  # an answer left half read would spoil the next
-            assert await fetcher.fetch("large", 100_000) is None
-            assert await fetcher.fetch("small", 100_000) == bytes(100_000)
+            assert await one(fetcher, "large", 100_000) is None
+            assert await one(fetcher, "small", 100_000) == bytes(100_000)
+
+    fetching(redis_url, fetch)
+
+
+def test_what_is_no_string_is_left_out(connection: Redis, redis_url: str) -> None:
+    connection.rpush("list", b"x")
+    connection.set("payload", b"y")
+
+    async def fetch(fetcher: Payloads) -> None:
+        assert await fetcher.fetch({"list": 10, "payload": 10}) == {"payload": b"y"}
 
     fetching(redis_url, fetch)
 
 
 def test_an_error_is_that_of_redis(connection: Redis, redis_url: str) -> None:
-    connection.rpush("list", b"x")
-    with pytest.raises(ResponseError, match="WRONGTYPE"):
-        fetching(redis_url, lambda fetcher: fetcher.fetch("list"))
+    connection.set("payload", b"y")
+    with pytest.raises(ResponseError, match="out of range"):
+        fetching(redis_url, lambda fetcher: one(fetcher, "payload", 1 << 70))
 
 
 def test_a_connection_that_is_lost_is_made_again(tmp_path: Path) -> None:
@@ -75,14 +91,14 @@ def test_a_connection_that_is_lost_is_made_again(tmp_path: Path) -> None:
             client.set("key", payload)
 
         async def fetch(fetcher: Payloads) -> None:
-            assert await fetcher.fetch("key") == payload
+            assert await one(fetcher, "key") == payload
             proxy.cut()
-            task = asyncio.create_task(fetcher.fetch("key"))
+            task = asyncio.create_task(one(fetcher, "key"))
             await asyncio.to_thread(eventually, lambda: proxy.holds)
             proxy.drop()
             proxy.mend()
             assert await task == payload
-            assert await fetcher.fetch("key") == payload
+            assert await one(fetcher, "key") == payload
 
         fetching(proxy.url, fetch)
 
@@ -93,10 +109,10 @@ def test_waiting_for_a_silent_server_can_be_cancelled(tmp_path: Path) -> None:
         proxy = stack.enter_context(Proxy(server.port))
 
         async def fetch(fetcher: Payloads) -> None:
-            assert await fetcher.fetch("key") is None
+            assert await one(fetcher, "key") is None
             proxy.cut()
             loop = asyncio.get_running_loop()
-            task = asyncio.create_task(fetcher.fetch("key"))
+            task = asyncio.create_task(one(fetcher, "key"))
             await asyncio.to_thread(eventually, lambda: proxy.holds)
             start = loop.time()
             task.cancel()

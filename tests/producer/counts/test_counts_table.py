@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bpefleet.shared.errors import ExitCode
-from bpefleet.shared.tokenizer.bytelevel import unspell
+from bpefleet.shared.pretokens.bytelevel import unspell
 from tests import naive
 from tests.command import bpefleet
 from tests.patterns import PATTERNS

@@ -231,3 +231,17 @@ def test_the_place_of_a_text_is_its_row(tmp_path: Path) -> None:
         part = next(reader.rows(Segment(segment.path, 2, 20, "parquet"), file))
     assert [part.place(document) for document in range(4)] == [f"row {n}" for n in (2, 3, 4, 5)]
     assert part.place(4) == "row 7"
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("first", ["a.b", "a"])
+def test_a_column_with_dots_in_its_name_comes_before_a_field(
+    tmp_path: Path, form: str, first: str
+) -> None:
+    columns = {"n": pa.array([1, 2]), "a.b": ["dotted", None], "a": [{"b": "field"}, {"b": "of"}]}
+    names = ["n", first, *({"a.b", "a"} - {first})]
+    table = pa.table({name: columns[name] for name in names})
+    segment = write(table, tmp_path / "table", form)
+    assert read(segment, "a.b") == ([b"dotted"], 2, 1)
+    segment = write(table.drop_columns(["a.b"]), tmp_path / "other", form)
+    assert read(segment, "a.b") == ([b"field", b"of"], 2, 0)

@@ -11,8 +11,8 @@ from tokenizers import Tokenizer as HuggingFace
 
 from bpefleet.producer.planning.options import Options
 from bpefleet.shared.errors import UsageError
+from bpefleet.shared.pretokens.bytelevel import mistakable, spell
 from bpefleet.shared.tokenizer import Tokenizer
-from bpefleet.shared.tokenizer.bytelevel import mistakable, spell
 from bpefleet.shared.tokenizer.huggingface import tokenizer_json
 
 BYTES = [bytes([byte]) for byte in range(256)]

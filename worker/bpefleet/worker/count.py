@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bpefleet.kernel.segments import engine
-from bpefleet.shared.corpus.formats import FORMATS
+from bpefleet.shared.corpus.formats import KNOWN
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.pretokens.patterns import counting_digest, resolve
 
@@ -35,7 +35,7 @@ def demand_known_formats(spec: CountSpec) -> None:
     Raises:
         UsageError: It does not: the producer is of a later version, or none of ours.
     """
-    if unknown := {segment.format for segment in spec.segments} - set(FORMATS):
+    if unknown := {segment.format for segment in spec.segments} - set(KNOWN):
         raise UsageError(
             f"this worker does not read the format {min(unknown)!r}",
             hint="install the same version of bpefleet on both sides",

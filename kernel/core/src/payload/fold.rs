@@ -12,6 +12,8 @@
 //! Everything is checked on the way: payloads are foreign input, and nothing of the result is used
 //! before the last of them was read to its end.
 
+use std::num::NonZeroU64;
+
 use super::body::{self, Pretokens, BAD_ENTRY, OUT_OF_ORDER, TRAILING, WRONG_TOTAL};
 use super::cursor::Cursor;
 use super::form::{Entry, Form, Long, Word};
@@ -90,15 +92,46 @@ impl Folded {
 /// assert_eq!(error.index, 1);
 /// ```
 pub fn fold<P: AsRef<[u8]>>(payloads: &[P], digest: &Digest) -> Result<Folded, FoldError> {
+    let once = |payload| (payload, NonZeroU64::MIN);
+    let payloads: Vec<_> = payloads.iter().map(AsRef::as_ref).map(once).collect();
+    fold_weighted(&payloads, digest)
+}
+
+/// Adds up the counts of payloads, those of each as often as its weight says.
+///
+/// # Errors
+/// As [`fold`].
+///
+/// # Examples
+/// ```
+/// use std::num::NonZeroU64;
+///
+/// use bpefleet_core::payload::{encode, fold, fold_weighted};
+/// use bpefleet_core::table::CountTable;
+///
+/// let mut table = CountTable::new();
+/// table.add(b" the", 2).expect("it fits");
+/// let payload = encode(&table, &[7; 32]);
+/// let thrice = NonZeroU64::new(3).expect("it is not 0");
+/// let folded = fold_weighted(&[(&payload[..], thrice)], &[7; 32]).expect("it is sound");
+/// assert_eq!(folded.iter().collect::<Vec<_>>(), [(&b" the"[..], 6)]);
+/// let repeated = fold(&[&payload, &payload, &payload], &[7; 32]).expect("it is sound");
+/// assert_eq!(folded.payload(), repeated.payload());
+/// ```
+pub fn fold_weighted(
+    payloads: &[(&[u8], NonZeroU64)],
+    digest: &Digest,
+) -> Result<Folded, FoldError> {
     let mut sources = Vec::with_capacity(payloads.len());
     let (mut pretokens, mut room) = (0u64, HEADER_BYTES + TRAILER_BYTES);
-    for (index, payload) in payloads.iter().map(AsRef::as_ref).enumerate() {
+    for (index, &(payload, weight)) in payloads.iter().enumerate() {
         let at = |error| FoldError { index, error };
         let info = read(payload, digest).map_err(at)?;
-        let total = pretokens.checked_add(info.pretokens);
+        let weighted = info.pretokens.checked_mul(weight.get());
+        let total = weighted.and_then(|weighted| pretokens.checked_add(weighted));
         pretokens = total.ok_or(at(PayloadError::Overflow(Overflow)))?;
         room += payload.len();
-        if payloads.len() == 1 {
+        if payloads.len() == 1 && weight == NonZeroU64::MIN {
             body::check(body_of(payload), &info, &Limits::NONE).map_err(at)?;
             let payload = payload.to_vec();
             return Ok(Folded { payload, info });
@@ -106,6 +139,7 @@ pub fn fold<P: AsRef<[u8]>>(payloads: &[P], digest: &Digest) -> Result<Folded, F
         sources.push(Source {
             cursor: Cursor::new(body_of(payload)),
             left: info.pretokens,
+            weight: weight.get(),
             info,
         });
     }
@@ -136,8 +170,11 @@ pub fn fold<P: AsRef<[u8]>>(payloads: &[P], digest: &Digest) -> Result<Folded, F
 struct Source<'b> {
     cursor: Cursor<'b>,
     info: Info,
-    /// What is left of the header's total. No sum of counts exceeds the totals', which fit.
+    /// What is left of the header's total. No sum of counts exceeds the totals', which fit as
+    /// they are weighted.
     left: u64,
+    /// How often each of its counts counts.
+    weight: u64,
 }
 
 impl Source<'_> {
@@ -192,13 +229,14 @@ impl<'b, F: Form> Stream<'_, 'b, F> {
         let mut last = self.ahead.last().map(Entry::place);
         while !self.is_full(AHEAD) {
             let source = &mut *self.source;
-            let entry = F::read(&mut source.cursor).ok_or(BAD_ENTRY)?;
+            let mut entry = F::read(&mut source.cursor).ok_or(BAD_ENTRY)?;
             source.left = source.left.checked_sub(entry.count).ok_or(WRONG_TOTAL)?;
             let place = Some(entry.place());
             if place <= last {
                 return Err(OUT_OF_ORDER);
             }
             last = place;
+            entry.count *= source.weight;
             self.ahead.push(entry);
             self.left -= 1;
         }

@@ -27,7 +27,7 @@ mod header;
 use std::fmt;
 
 pub use body::SAMPLE;
-pub use fold::{fold, FoldError, Folded};
+pub use fold::{fold, fold_weighted, FoldError, Folded};
 pub use header::{Digest, Info, DIGEST_BYTES, FORMAT_VERSION};
 
 use crate::table::{CountTable, Overflow};

@@ -21,6 +21,8 @@ from bpefleet.kernel._kernel import (
     MergeTooLarge,
     PayloadError,
     PayloadInfo,
+    Sampler,
+    Taken,
     json_texts,
     merge,
 )
@@ -46,6 +48,8 @@ __all__ = [
     "Merged",
     "PayloadError",
     "PayloadInfo",
+    "Sampler",
+    "Taken",
     "json_texts",
     "merge",
 ]

@@ -26,6 +26,8 @@ __all__ = [
     "Merged",
     "PayloadError",
     "PayloadInfo",
+    "Sampler",
+    "Taken",
     "json_texts",
     "merge",
 ]
@@ -325,14 +327,19 @@ class FoldedCounts:
         payloads: What `Counts.encode` gave, in any order; `bytes` are read in place, any other
             buffer is copied first.
         digest: The digest they must be bound to, 32 bytes.
+        weights: For each payload how often its counts count, 1 or more; None: once.
 
     Raises:
         PayloadError: One is damaged, or of another version or digest; `index` says which.
         CountOverflow: With that of `index`, the counts would no longer fit.
-        ValueError: The digest has another length.
+        OverflowError: A weight is negative or needs more than 64 bits.
+        ValueError: The digest has another length, a weight is 0, or there are not as many of them
+            as payloads.
     """
 
-    def __new__(cls, payloads: Sequence[Buffer], digest: bytes) -> FoldedCounts: ...
+    def __new__(
+        cls, payloads: Sequence[Buffer], digest: bytes, weights: Sequence[int] | None = None
+    ) -> FoldedCounts: ...
     def __len__(self) -> int: ...
     @property
     def pretokens(self) -> int:
@@ -369,6 +376,75 @@ class JsonTexts:
     @property
     def fields(self) -> list[str]:
         """The keys of the first record, each once; none where there is no record."""
+
+@final
+class Sampler:
+    """Takes some of a file's documents: by a hash of where each is, and nothing else.
+
+    The hash of a place is output number `place` of the SplitMix64 generator that is seeded with
+    `seed`. A document is taken if its upper 52 bits are less than `share`.
+
+    Args:
+        seed: 64 bits: which file it is.
+        share: The share that is taken, times 2**52.
+
+    Raises:
+        OverflowError: A number is negative or needs more than 64 bits.
+    """
+
+    def __new__(cls, seed: int, share: int) -> Sampler: ...
+    def rows(self, first: int, count: int) -> bytes:
+        """The rows that are taken of those from `first` on, as places behind that.
+
+        Args:
+            first: The number of the first row.
+            count: How many rows there are.
+
+        Returns:
+            Native integers of 8 bytes.
+        """
+    def lines(self, data: Buffer, at: int) -> Taken:
+        """The lines that are taken; a line's place is where it begins.
+
+        Args:
+            data: Whole lines; the last may lack its newline.
+            at: The place of the first.
+
+        Returns:
+            Stretches of lines.
+        """
+    def pieces(
+        self, data: Buffer, at: int, special_tokens: Sequence[str | bytes], first: bool | None
+    ) -> Taken:
+        """What is taken of the pieces between special tokens; a piece's place is where it begins.
+
+        Args:
+            data: A text, or a block of one that ends where a `Cutter` allows it.
+            at: The place of its first byte.
+            special_tokens: As for `Counts.count`.
+            first: Whether the piece that goes on from the block before is taken; None if a piece
+                begins here.
+
+        Returns:
+            Pieces.
+        """
+
+@final
+class Taken:
+    """What was taken of some bytes: stretches of them, end to end."""
+
+    @property
+    def data(self) -> bytes:
+        """All of them."""
+    @property
+    def offsets(self) -> bytes:
+        """Stretch i is `data[offsets[i]:offsets[i + 1]]`: native integers of 8 bytes."""
+    @property
+    def starts(self) -> bytes:
+        """Where in what it was taken from each begins: native integers of 8 bytes."""
+    @property
+    def last(self) -> bool:
+        """Whether the last piece, which the next block goes on with, is taken."""
 
 def json_texts(data: Buffer, field: Sequence[str]) -> JsonTexts:
     """Read one field of each record of JSON Lines.

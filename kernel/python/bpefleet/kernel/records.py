@@ -9,13 +9,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
-from bpefleet.kernel._kernel import Counts, InvalidUtf8, JsonLineError, json_texts
+from bpefleet.kernel._kernel import Counts, InvalidUtf8, JsonLineError, Sampler, Taken, json_texts
 from bpefleet.kernel.blocks import joined
 from bpefleet.kernel.errors import SegmentRecordError, around, not_utf8
 from bpefleet.kernel.opening import opened_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from typing_extensions import Buffer
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 PLAIN: Final = "text"
 """The format of plain text, which takes no reader."""
 _LINES: Final = "jsonl"
+_COUNTED: Final = ("counts", "counts-parquet")
 _WIDE: Final = 8
 
 
@@ -85,12 +86,21 @@ class Reader(Protocol):
     def line(self, segment: Segment, file: File, offset: int) -> int:
         """The number in the file of the line at such an offset."""
 
-    def rows(self, segment: Segment, file: File) -> Iterator[Texts]:
-        """The texts of a table's rows."""
+    def rows(self, segment: Segment, file: File, sampler: Sampler | None = None) -> Iterator[Texts]:
+        """The texts of a table's rows, or of those that a sampler takes."""
+
+    def counts(
+        self, segment: Segment, file: File
+    ) -> Iterator[tuple[int, Sequence[tuple[bytes, int]]]]:
+        """Pre-tokens and their counts, some at a time, and the bytes of text they stand for."""
 
 
 class Scanner(Protocol):
     """Counts texts that are in memory; what is not UTF-8 is `InvalidUtf8`."""
+
+    @property
+    def special_tokens(self) -> Sequence[str]:
+        """What ends a piece of text."""
 
     @property
     def cutter(self) -> Cutter:
@@ -126,12 +136,16 @@ class RecordCounter:
         scanner: Counts their texts.
         reader: Reads them.
         admit: See `opening.opened`.
+        sampler: Takes some of the documents; None for all.
     """
 
-    def __init__(self, scanner: Scanner, reader: Reader, admit: Admit) -> None:
+    def __init__(
+        self, scanner: Scanner, reader: Reader, admit: Admit, sampler: Sampler | None = None
+    ) -> None:
         self._scanner = scanner
         self._reader = reader
         self._admit = admit
+        self._sampler = sampler
 
     def __call__(self, segment: Segment, counts: Counts, clock: ReadClock) -> Found:
         """Add the pre-tokens of a segment to `counts`.
@@ -155,14 +169,20 @@ class RecordCounter:
     def _parts(
         self, segment: Segment
     ) -> Callable[[Segment, File, Counts, ReadClock], Iterator[Found]]:
-        return {PLAIN: self._text, _LINES: self._lines}.get(_kind(segment), self._rows)
+        parts = {PLAIN: self._text, _LINES: self._lines}
+        parts |= dict.fromkeys(_COUNTED, self._counts)
+        return parts.get(_kind(segment), self._rows)
 
     def _text(
         self, segment: Segment, file: File, counts: Counts, clock: ReadClock
     ) -> Iterator[Found]:
         cutter = self._scanner.cutter
         pieces = clock.each(self._reader.text(segment, file, cutter))
-        for offset, block in joined(pieces, cutter):
+        blocks = joined(pieces, cutter)
+        if self._sampler is not None:
+            yield from self._pieces(segment, blocks, counts, self._sampler)
+            return
+        for offset, block in blocks:
             try:
                 found = self._scanner.text(block, counts)
             except InvalidUtf8 as error:
@@ -171,21 +191,44 @@ class RecordCounter:
                 raise not_utf8(segment, place, around(block, error.offset)) from None
             yield Found(len(block), *found)
 
+    def _pieces(
+        self,
+        segment: Segment,
+        blocks: Iterable[tuple[int, bytes]],
+        counts: Counts,
+        sampler: Sampler,
+    ) -> Iterator[Found]:
+        special_tokens, first = self._scanner.special_tokens, None
+        for offset, block in blocks:
+            at = _base(segment) + offset
+            taken = sampler.pieces(block, at, special_tokens, first)
+            first = taken.last
+            try:
+                found = self._scanner.documents(taken.data, taken.offsets, _WIDE, counts)
+            except InvalidUtf8 as error:
+                place = f"byte {at + _origin(taken, error.offset)}"
+                place += " of what it holds decompressed" if "+" in segment.format else ""
+                raise not_utf8(segment, place, around(taken.data, error.offset)) from None
+            yield Found(len(taken.data), *found)
+
     def _lines(
         self, segment: Segment, file: File, counts: Counts, clock: ReadClock
     ) -> Iterator[Found]:
         field = self._reader.field
+        taken = None
         for offset, block in clock.each(self._reader.lines(segment, file)):
+            if self._sampler is not None:
+                taken = self._sampler.lines(block, _base(segment) + offset)
             try:
-                texts = json_texts(block, field)
+                texts = json_texts(block if taken is None else taken.data, field)
             except JsonLineError as error:
-                line = self._reader.line(segment, file, offset + error.offset)
+                line = self._reader.line(segment, file, offset + _origin(taken, error.offset))
                 raise SegmentRecordError(f"line {line} of {segment.path} {error.reason}") from None
             try:
                 found = self._scanner.documents(texts.data, texts.offsets, _WIDE, counts)
             except InvalidUtf8 as error:
                 document = bisect_right(integers(texts.offsets, _WIDE), error.offset) - 1
-                start = offset + integers(texts.starts, _WIDE)[document]
+                start = offset + _origin(taken, integers(texts.starts, _WIDE)[document])
                 place = f"line {self._reader.line(segment, file, start)}"
                 raise not_utf8(segment, place, around(texts.data, error.offset)) from None
             yield Found(len(texts.data), *found, texts.records, texts.absent)
@@ -193,7 +236,7 @@ class RecordCounter:
     def _rows(
         self, segment: Segment, file: File, counts: Counts, clock: ReadClock
     ) -> Iterator[Found]:
-        for texts in clock.each(self._reader.rows(segment, file)):
+        for texts in clock.each(self._reader.rows(segment, file, self._sampler)):
             data, offsets, width = texts.data, texts.offsets, texts.offset_bytes
             places = integers(offsets, width)
             try:
@@ -202,6 +245,27 @@ class RecordCounter:
                 place = texts.place(bisect_right(places, error.offset) - 1)
                 raise not_utf8(segment, place, around(data, error.offset)) from None
             yield Found(places[-1] - places[0], *found, texts.records, texts.absent)
+
+    def _counts(
+        self, segment: Segment, file: File, counts: Counts, clock: ReadClock
+    ) -> Iterator[Found]:
+        for size, pairs in clock.each(self._reader.counts(segment, file)):
+            counts.add_all(pairs)
+            yield Found(size)
+
+
+def _base(segment: Segment) -> int:
+    """The place in its (decompressed) file at which a segment begins."""
+    return 0 if "+" in segment.format else segment.start
+
+
+def _origin(taken: Taken | None, offset: int) -> int:
+    """Where in a block something is, by where it is in what was taken of the block."""
+    if taken is None:
+        return offset
+    offsets = integers(taken.offsets, _WIDE)
+    stretch = bisect_right(offsets, offset) - 1
+    return integers(taken.starts, _WIDE)[stretch] + offset - offsets[stretch]
 
 
 def integers(offsets: Buffer, offset_bytes: int) -> memoryview[int]:
@@ -215,7 +279,7 @@ def _is_compressed(segment: Segment) -> bool:
 
 def unit(segment: Segment) -> str:
     """What a segment's start and end count."""
-    return "bytes" if _kind(segment) in (PLAIN, _LINES) else "rows"
+    return "bytes" if _kind(segment) in (PLAIN, _LINES, "counts") else "rows"
 
 
 def _kind(segment: Segment) -> str:

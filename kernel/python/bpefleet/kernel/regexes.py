@@ -64,6 +64,7 @@ class RegexCounter:
 
     Attributes:
         cutter: Cuts at special tokens: of such a rule nothing else is known.
+        special_tokens: These.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class RegexCounter:
         either = b"|".join(map(re.escape, longest_first))
         # `re` finds one of ten thousand tokens six times as fast as `regex` does.
         self._special = re.compile(either) if either else None
+        self.special_tokens = special_tokens
         self._errors = errors
         self._admit = admit
         self.cutter = Cutter("", special_tokens)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from bpefleet.kernel._kernel import UNICODE_VERSION, Counts, Cutter, InvalidUtf8
+from bpefleet.kernel._kernel import UNICODE_VERSION, Counts, Cutter, InvalidUtf8, Sampler
 from bpefleet.kernel.blocks import blocks
 from bpefleet.kernel.clock import ReadClock
 from bpefleet.kernel.errors import (
@@ -80,6 +80,8 @@ def count_segments(
     errors: str,
     admit: Admit = None,
     reader: Reader | None = None,
+    share: int = 0,
+    seeds: Sequence[int] = (),
 ) -> tuple[Counts, Tally]:
     """Count the pre-tokens of some parts of files.
 
@@ -95,6 +97,8 @@ def count_segments(
             is read; what it raises ends the count.
         reader: Reads segments that are not plain text, and those of files in stores. Its
             exceptions go to the caller.
+        share: The share of the documents that is counted, as for `Sampler`.
+        seeds: For each segment the seed of its `Sampler`; none to count all documents.
 
     Raises:
         OSError: A file is missing, unreadable or no regular file.
@@ -113,13 +117,14 @@ def count_segments(
 
         scanner = RegexCounter(splits, special_tokens, errors, admit)
     total, clock = Found(), ReadClock()
-    for segment in segments:
+    for index, segment in enumerate(segments):
+        sampler = Sampler(seeds[index], share) if seeds else None
         try:
-            if segment.format == PLAIN and not (reader and reader.is_remote(segment.path)):
+            if _is_plain(segment, reader) and sampler is None:
                 size = segment.end - segment.start
                 found = Found(size, *scanner(segment, counts, clock))
             elif reader is not None:
-                found = RecordCounter(scanner, reader, admit)(segment, counts, clock)
+                found = RecordCounter(scanner, reader, admit, sampler)(segment, counts, clock)
             else:
                 raise ValueError(f"nothing reads {segment.format}: {segment.path}")
         except TimeoutError as error:
@@ -140,11 +145,17 @@ def count_segments(
     )
 
 
+def _is_plain(segment: Segment, reader: Reader | None) -> bool:
+    """Whether it is plain text on a path of this machine, which the kernel reads itself."""
+    return segment.format == PLAIN and not (reader and reader.is_remote(segment.path))
+
+
 class _Native:
     """Counts by a scanner of the kernel.
 
     Attributes:
         cutter: Cuts as its rule allows.
+        special_tokens: What ends a piece of text.
     """
 
     def __init__(
@@ -152,7 +163,7 @@ class _Native:
     ) -> None:
         self._admit = admit
         self._pattern = pattern
-        self._special_tokens = special_tokens
+        self.special_tokens = special_tokens
         self.cutter = Cutter(pattern, special_tokens)
         self._errors: Literal["strict", "replace"] = "replace" if errors == "replace" else "strict"
 
@@ -172,7 +183,7 @@ class _Native:
         Raises:
             InvalidUtf8: It is not UTF-8.
         """
-        return counts.count(data, self._pattern, self._special_tokens, errors=self._errors), 0
+        return counts.count(data, self._pattern, self.special_tokens, errors=self._errors), 0
 
     def documents(
         self, data: Buffer, offsets: Buffer, offset_bytes: Literal[4, 8], counts: Counts
@@ -182,7 +193,7 @@ class _Native:
             data,
             offsets,
             self._pattern,
-            self._special_tokens,
+            self.special_tokens,
             errors=self._errors,
             offset_bytes=offset_bytes,
         )

@@ -8,6 +8,7 @@ from io import IOBase
 from itertools import chain
 from typing import Any, Final, TypeAlias, TypeGuard, cast
 
+from bpefleet.producer.planning.formats.names import AUTO
 from bpefleet.shared.errors import UsageError
 
 Source: TypeAlias = str | os.PathLike[str]
@@ -49,6 +50,22 @@ def told_apart(
             hint="name its path; or, for a document a line: train(documents=…)",
         )
     return _of_others(iter(cast("Iterable[Any]", sources)))
+
+
+def of_counts(counts: object, sources: object, documents: object, asked: str) -> tuple[str, ...]:
+    """The path of a table of counts, beside which no other source may be given.
+
+    Raises:
+        UsageError: One is, or a format; or it is no path.
+    """
+    if sources is not None or documents is not None or asked != AUTO:
+        raise UsageError(
+            "a table of counts is given, and sources, documents or a format as well",
+            hint="train on the counts alone; bpefleet merge adds up the counts of several runs",
+        )
+    if not _is_path(counts):
+        raise UsageError(f"from_counts is of type {type(counts).__name__}", hint="give a path")
+    return (_path(counts),)
 
 
 def _of_list(items: list[Any]) -> tuple[tuple[str, ...], Iterable[Any] | None]:

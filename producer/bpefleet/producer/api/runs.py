@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bpefleet.producer.counts.merge_again import merge_again
 from bpefleet.producer.observing.snapshot import latest_snapshot
+from bpefleet.producer.planning.mixture.weights import exact
 from bpefleet.producer.planning.options import Resources
 from bpefleet.producer.run.pipeline import resume as resume_
 from bpefleet.producer.store.directory import RunDirectory
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
     from typing import Unpack
 
     from bpefleet.producer.api.keywords import Merging, Work
+    from bpefleet.producer.planning.mixture.source import Number
     from bpefleet.producer.run.outcome import RunResult
     from bpefleet.shared.wire.status import Snapshot
 
@@ -44,6 +47,7 @@ def merge(
     directory: Place,
     *more: Place,
     out: Place,
+    weights: Mapping[str, Number] | None = None,
     progress: bool = False,
     **options: Unpack[Merging],
 ) -> RunResult:
@@ -56,20 +60,25 @@ def merge(
         directory: The run whose counts to take; it is not changed.
         more: Further runs, whose counts are added.
         out: Directory for the new run; must not exist, or be empty.
+        weights: Other weights for the sources of these names, see `Source`. Sources of the same
+            name are added up; without this they must have the same weight in all runs.
         progress: As for `train`.
         options: `vocab_size`, `tie_break`, `min_frequency`, `max_token_length` (0 for any),
             `allow_fewer_merges`, `export`, `eos_token`, `pad_token`, `bos_token`, `unk_token`: as
             for `train`.
 
     Raises:
-        UsageError: A run is named twice, or they did not split text in the same way.
+        UsageError: A run is named twice, or they did not split text in the same way; or a source's
+            weight is none, or cannot be told.
         ChunksFailedError: Not all chunks are counted, nor accepted as missing.
         BpefleetError: It cannot be done; the class and the text say why and what to do.
     """
     given: dict[str, Any] = {**options}
     if (export := options.get("export")) is not None:
         given["export"] = tuple(export)
-    return merge_again([*map(Path, (directory, *more))], Path(out), given, show=progress)
+    exactly = {name: exact(weight, f"{name}: weight") for name, weight in (weights or {}).items()}
+    paths = [*map(Path, (directory, *more))]
+    return merge_again(paths, Path(out), given, weights=exactly, show=progress)
 
 
 def status(directory: Place) -> Snapshot:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from contextvars import copy_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from bpefleet.producer.api.given import Source, told_apart
+from bpefleet.producer.api.given import Source as Place
+from bpefleet.producer.api.given import of_counts, told_apart
+from bpefleet.producer.api.mixtures import mixture_of
+from bpefleet.producer.counts.counted_source import counted_by
 from bpefleet.producer.planning.options import (
+    DEFAULT_PATTERN,
     DEFAULT_SPECIAL_TOKENS,
     DEFAULT_TEXT_FIELD,
     Options,
@@ -16,11 +20,13 @@ from bpefleet.producer.planning.options import (
 )
 from bpefleet.producer.run.halt import Halt
 from bpefleet.producer.run.pipeline import run
+from bpefleet.shared.corpus.formats import COUNTS
 from bpefleet.shared.errors import InterruptedRunError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from bpefleet.producer.planning.mixture.source import Source
     from bpefleet.producer.run.outcome import RunResult
 
 _WAKE: Final = 0.2
@@ -28,13 +34,14 @@ _WAKE: Final = 0.2
 
 
 def train(
-    sources: Source | Iterable[Any] | None = None,
+    sources: Place | Source | Iterable[Any] | None = None,
     *,
     documents: Iterable[Any] | None = None,
+    from_counts: Place | None = None,
     vocab_size: int,
-    out: Source,
-    pattern: str = "cl100k",
-    special_tokens: Iterable[str] = DEFAULT_SPECIAL_TOKENS,
+    out: Place,
+    pattern: str | None = None,
+    special_tokens: Iterable[str] | None = None,
     eos_token: str | None = None,
     pad_token: str | None = None,
     bos_token: str | None = None,
@@ -46,7 +53,7 @@ def train(
     errors: str = "strict",
     format: str = "auto",  # noqa: A002  the option's name
     text_field: str = DEFAULT_TEXT_FIELD,
-    spool: Source | None = None,
+    spool: Place | None = None,
     allow_fewer_merges: bool = False,
     allow_missing: float = 0.0,
     hold: bool = False,
@@ -54,7 +61,7 @@ def train(
     export: Iterable[str] = (),
     workers: int | None = None,
     redis: str | None = None,
-    key_file: Source | None = None,
+    key_file: Place | None = None,
     insecure: bool = False,
     dashboard: bool = False,
     dashboard_stay: bool = False,
@@ -68,15 +75,19 @@ def train(
 
     Args:
         sources: Files, folders or globs, one or a list of them: UTF-8 text, JSON Lines, Parquet,
-            Arrow; `-` for standard input. What is no list, tuple or set of paths is taken for
-            documents.
+            Arrow; `-` for standard input. A `Source` or several, or the name of a corpus file
+            (`.toml`), for a mixture. What is no list, tuple or set of these is taken for documents.
         documents: In place of sources: any iterable of documents, each a `str`, UTF-8 as `bytes`,
             or a mapping with a text in it, such as the rows of `datasets` are. They are spooled as
             they come, and counted when all are there; a document that is None has no text.
+        from_counts: In place of both: a table of pre-tokens and their counts, as `bpefleet counts`
+            writes it, be it lines or Parquet.
         vocab_size: Tokens in all: 256 bytes, the merges, the special tokens.
         out: Directory for the run and its artifacts; must not exist, or be empty.
-        pattern: Name of a split rule (`patterns.PATTERNS`), or a regex.
-        special_tokens: Never counted, never merged; each separates two pieces of text.
+        pattern: Name of a split rule (`patterns.PATTERNS`), or a regex. None: `cl100k`, or what
+            the counts were split by.
+        special_tokens: Never counted, never merged; each separates two pieces of text. None:
+            `<|endoftext|>`, or what the counts were made with.
         eos_token: The special token that ends a text, for transformers; empty for none. None:
             `<|endoftext|>`, if it is a special token.
         pad_token: The one that fills up a batch; empty for none. None: the one that ends a text.
@@ -117,11 +128,17 @@ def train(
         BpefleetError: It cannot be done; the class and the text say why and what to do.
         Exception: What iterating over the documents raises, as it is.
     """
-    paths, documents = told_apart(sources, documents)
+    paths: tuple[str, ...] = ()
+    mixture: tuple[Source, ...] = ()
+    if from_counts is not None:
+        paths, format = of_counts(from_counts, sources, documents, format), COUNTS  # noqa: A001
+        pattern, special_tokens = counted_by(paths[0], pattern, special_tokens)
+    elif not (mixture := mixture_of(sources, format, documents)):
+        paths, documents = told_apart(cast("Iterable[Any]", sources), documents)
     options = Options(
         vocab_size=vocab_size,
-        pattern=pattern,
-        special_tokens=tuple(special_tokens),
+        pattern=DEFAULT_PATTERN if pattern is None else pattern,
+        special_tokens=DEFAULT_SPECIAL_TOKENS if special_tokens is None else tuple(special_tokens),
         tie_break=tie_break,
         min_frequency=min_frequency,
         max_token_length=max_token_length or 0,
@@ -157,15 +174,16 @@ def train(
         format=format,
         documents=documents,
         spool=None if spool is None else Path(spool),
+        mixture=mixture,
     )
     return run(request)
 
 
 async def train_async(
-    sources: Source | Iterable[Any] | None = None,
+    sources: Place | Source | Iterable[Any] | None = None,
     *,
     vocab_size: int,
-    out: Source,
+    out: Place,
     **options: object,
 ) -> RunResult:
     """`train` for use in an event loop; takes the same arguments.

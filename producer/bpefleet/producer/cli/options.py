@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from bpefleet.shared.errors import ExitCode
+from bpefleet.shared.errors import ExitCode, UsageError
 from bpefleet.shared.process import command, logs
 
 if TYPE_CHECKING:
@@ -50,6 +50,24 @@ class Number(click.ParamType[int]):
         if match is None:
             self.fail(f"{value!r} is no number; write it as 32000 or 32k", param, ctx)
         return int(match[1]) * _UNITS[match[2].lower()]
+
+
+class Weight(click.ParamType[Any]):
+    """A source and its weight: `code=3`, `web=0.5`, `wiki=1/3`."""
+
+    name = "weight"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read a weight, or end with click's usage error."""
+        from bpefleet.producer.planning.mixture.weights import exact  # noqa: PLC0415  --help stays quick
+
+        name, equals, weight = value.partition("=")
+        if not (name and equals):
+            self.fail(f"{value!r} names no weight; write it as code=3", param, ctx)
+        try:
+            return name, exact(weight, f"the weight of {name}")
+        except UsageError as error:
+            self.fail(f"{error.message}; {error.hint}", param, ctx)
 
 
 class Percent(click.ParamType[float]):
@@ -245,6 +263,14 @@ spool_option = click.option(
     metavar="DIR",
     help="Where standard input is kept, compressed, until the run is done. Default: the run's "
     "directory. Workers on other machines must see it under the same path.",
+)
+from_counts_option = click.option(
+    "--from-counts",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="In place of SOURCE: a table of pre-tokens and their counts, as `bpefleet counts` writes "
+    "it. A Parquet file of ours says by which pattern and special tokens; of others, "
+    "--pattern and --special-token must.",
 )
 allow_fewer_option = click.option(
     "--allow-fewer-merges",

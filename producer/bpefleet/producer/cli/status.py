@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bpefleet.producer.cli.mixture_lines import lines_of
 from bpefleet.producer.cli.status_times import StatusTimes
 from bpefleet.producer.observing.snapshot import failures, latest_snapshot
 from bpefleet.producer.store.directory import PLAN, RunDirectory
@@ -114,6 +115,7 @@ def lines(now: Snapshot, times: str = "") -> Iterable[str]:
         f"{now.queued} queued, {now.waiting:,} waiting, {len(now.failed)} failed"
         + (f"; {now.retries} retries" if now.retries else "")
     )
+    yield from (f"  source   {line}" for line in lines_of(now.sources))
     if now.stage == COUNT:
         yield f"  rate     {_size(round(now.rate))}/s{_left(now)}; {now.workers} workers"
     if now.stage == MERGE:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from bpefleet.producer.cli.mixture_lines import lines_of
 from bpefleet.shared.process.amounts import clock, several, size
 from bpefleet.shared.process.text import json_text, line
 
@@ -43,6 +44,7 @@ def lines(result: RunResult) -> Iterator[str]:
         f"{size(totals.bytes)} of text ({totals.pretokens:,} pre-tokens, "
         f"{totals.unique_pretokens:,} different)"
     )
+    yield from (f"  source  {line}" for line in lines_of(manifest.mixture))
     yield f"  time    {_times(result)}"
     yield f"  memory  {_memory(manifest.stages)} at the peak"
     yield f"  tokens  {'; '.join(_tokens(manifest))}"

@@ -11,17 +11,18 @@ from bpefleet.producer.cli.options import EXIT_CODES, Size
 from bpefleet.producer.cli.summary import summarize
 
 if TYPE_CHECKING:
+    from fractions import Fraction
     from pathlib import Path
 
 
 @click.command(epilog=EXIT_CODES)
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.argument("sources", nargs=-1, metavar="SOURCE...")
+@options_.from_counts_option
 @options_.vocab_size_option
 @options_.out_option
 @click.option(
     "--pattern",
-    default="cl100k",
-    show_default=True,
+    show_default="cl100k",
     metavar="NAME|REGEX",
     help="How text is split: gpt2, cl100k, gpt4, nanochat, llama3, qwen2, o200k, tekken, "
     "deepseek-v3, or any regex of the `regex` package (slower; files of engines that would read it "
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     "special_tokens",
     multiple=True,
     metavar="TOKEN",
-    default=("<|endoftext|>",),
-    show_default=True,
+    show_default="<|endoftext|>",
     help="Separates documents; never counted or merged. Repeat for several.",
 )
 @click.option("--no-special-tokens", is_flag=True, help="Have none, not even the default.")
@@ -77,7 +77,8 @@ def train(
     They hold UTF-8 text, JSON Lines, Parquet or Arrow; the first two may be compressed. The result
     is the same for any chunk size and any number of workers.
 
-    - is standard input: it is kept on disk as it arrives, and counted when it has ended.
+    - is standard input: it is kept on disk as it arrives, and counted when it has ended. A file
+    NAME.toml by itself is a corpus file: a table for each source of a mixture.
 
     \b
     bpefleet train corpus.txt --vocab-size 32000 -o tokenizer
@@ -87,8 +88,10 @@ def train(
     """  # noqa: D301  click's mark for a paragraph to leave as it is
     from bpefleet.producer.api import train as train_  # noqa: PLC0415  --help stays quick
 
-    special = () if no_special_tokens else special_tokens
-    result = train_(sources, out=out, special_tokens=special, progress=True, **options)
+    if not sources and options["from_counts"] is None:
+        raise click.UsageError("Missing argument 'SOURCE...'.")
+    special = () if no_special_tokens else special_tokens or None
+    result = train_(sources or None, out=out, special_tokens=special, progress=True, **options)
     summarize(result, as_json=as_json)
 
 
@@ -117,22 +120,38 @@ def resume(directory: Path, *, as_json: bool, **resources: Any) -> None:
 @options_.max_token_length_option
 @options_.allow_fewer_option
 @options_.export_option
+@click.option(
+    "--weight",
+    "weights",
+    type=options_.Weight(),
+    multiple=True,
+    metavar="NAME=WEIGHT",
+    help="Another weight for the source of this name: code=3, web=0.5, or 0 to leave it out. "
+    "Repeat for several; the others keep theirs.",
+)
 @options_.quiet_option
 @options_.log_options
 @options_.json_option
 def merge(
-    directories: tuple[Path, ...], *, out: Path, as_json: bool, quiet: bool, **options: Any
+    directories: tuple[Path, ...],
+    *,
+    out: Path,
+    weights: tuple[tuple[str, Fraction], ...],
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
 ) -> None:
     """Train another tokenizer on the counts kept in DIR, without counting again.
 
     The counts of several runs are added up. They must have the same pattern and special tokens,
-    which stay: the counts depend on them. What the special tokens are for stays, too, as the first
-    run has it, where no option says otherwise.
+    which stay: the counts depend on them. Sources of the same name are one. What the special tokens
+    are for stays, too, as the first run has it, where no option says otherwise.
     """
     from bpefleet.producer.counts.merge_again import merge_again  # noqa: PLC0415  --help stays quick
 
     options["max_token_length"] = options["max_token_length"] or 0  # as long as it may be
-    summarize(merge_again(directories, out, options, quiet=quiet), as_json=as_json)
+    result = merge_again(directories, out, options, weights=dict(weights), quiet=quiet)
+    summarize(result, as_json=as_json)
 
 
 COMMANDS: Final = (train, resume, merge)

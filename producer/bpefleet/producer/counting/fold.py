@@ -3,8 +3,9 @@
 How a result is stored is its kind's to say (`kinds`); here is what all kinds have in common.
 
 Several events are handled at once: while one payload is written to disk, the next is fetched. Those
-of one chunk are handled one after the other, as they came. An event is acknowledged, which removes
-it from Redis, once the run directory has what it told.
+with small payloads go together, so that each costs little more than its bytes. Those of one chunk
+are handled one after the other, as they came. An event is acknowledged, which removes it from
+Redis, once the run directory has what it told.
 
 RQ delivers at least once, so all of this is idempotent by chunk.
 """
@@ -14,6 +15,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakValueDictionary
 
@@ -24,7 +27,7 @@ from bpefleet.shared.wire.kinds import KINDS
 from bpefleet.shared.wire.messages import Failed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from bpefleet.producer.counting.kinds import Stores
     from bpefleet.producer.counting.payloads import Payloads
@@ -42,6 +45,8 @@ _AT_ONCE: Final = 2
 """Payloads in memory."""
 _MOST: Final = 64
 """Events that are handled at once."""
+_SMALL: Final = 64 << 10
+"""Bytes of a payload that goes together with others: all of them are no more than one large one."""
 
 
 class Folding:
@@ -113,9 +118,13 @@ class Folding:
 
     def begin(self, events: Iterable[Event]) -> None:
         """Begin to handle events, but for those that are being handled already."""
-        for event in events:
-            if (name := (event.id, event.chunk)) not in self._tasks:
-                self._tasks[name] = asyncio.create_task(self._handle(event))
+        new = [event for event in events if (event.id, event.chunk) not in self._tasks]
+        busy = Counter(event.chunk for event in new) + Counter(chunk for _, chunk in self._tasks)
+        small = [event for event in new if busy[event.chunk] == 1 and self._is_small(event)]
+        for group in ([small] if small else []) + [[e] for e in new if e not in small]:
+            task = asyncio.create_task(self._handle(group))
+            for event in group:
+                self._tasks[event.id, event.chunk] = task
                 self._states.answered(event.chunk)
 
     async def wait(self, seconds: float | None = None) -> None:
@@ -132,9 +141,10 @@ class Folding:
 
     def check(self) -> None:
         """Forget the events that are handled. Raises as `wait`; the event is then read again."""
-        for name, task in [(n, t) for n, t in self._tasks.items() if t.done()]:
-            del self._tasks[name]
-            self._states.acknowledged(name[1])
+        for task in dict.fromkeys(task for task in self._tasks.values() if task.done()):
+            for name in [name for name, of in self._tasks.items() if of is task]:
+                del self._tasks[name]
+                self._states.acknowledged(name[1])
             if task.exception() is not None:
                 self._events.rewind()
             task.result()
@@ -189,44 +199,97 @@ class Folding:
             about = {"chunk": chunk, "worker": failure.worker}
             logger.info(text, chunk, self._plan.describe(chunk), what, extra=about)
 
-    async def _handle(self, event: Event) -> None:
-        body = event.body
-        prefix = payload_prefix(self._plan.run, event.chunk, event.kind)
-        async with self._locks.setdefault(event.chunk, asyncio.Lock()):
-            if isinstance(body, Failed):
-                await self.failed(event.chunk, body, event)
-            elif body.key and not body.key.startswith(prefix):
-                odd = Failed("PayloadError", "its event names a foreign key", may_heal=True)
-                await self.failed(event.chunk, odd, event)
-            else:
-                await self._fold(event, body)
+    async def _handle(self, events: Sequence[Event]) -> None:
+        """Handle events of different chunks together."""
+        async with AsyncExitStack() as locks:
+            for event in events:
+                lock = self._locks.setdefault(event.chunk, asyncio.Lock())
+                await locks.enter_async_context(lock)
+            results: list[tuple[Event, Result]] = []
+            for event in events:
+                if isinstance(event.body, Failed):
+                    await self.failed(event.chunk, event.body, event)
+                elif self._names_foreign(event, event.body):
+                    odd = Failed("PayloadError", "its event names a foreign key", may_heal=True)
+                    await self.failed(event.chunk, odd, event)
+                else:
+                    results.append((event, event.body))
+            await self._fold(results)
             # Only now: until the run directory has it, the event is all that tells of it,
             # and a good payload is the chunk's only copy.
             await asyncio.to_thread(self._journal.sync)
-            await self._events.acknowledge(event)
-            logger.debug("event %s is acknowledged", event.id, extra={"chunk": event.chunk})
+            await self._events.acknowledge(*events)
+            for event in events:
+                logger.debug("event %s is acknowledged", event.id, extra={"chunk": event.chunk})
 
     def _is_own(self, event: Event) -> bool:
         """Whether it is of the kind of job that this session has done."""
         return event.kind == self._states.kind.name
 
-    async def _fold(self, event: Event, result: Result) -> None:
-        chunk, stores = event.chunk, self._stores[event.kind]
-        if chunk in stores.stored:
-            # A second attempt, or one that was folded just before a crash.
-            await asyncio.to_thread(self._journal.add, _attempt(event, result))
+    def _names_foreign(self, event: Event, result: Result) -> bool:
+        """Whether an event names a payload that is not of its chunk."""
+        prefix = payload_prefix(self._plan.run, event.chunk, event.kind)
+        return bool(result.key) and not result.key.startswith(prefix)
+
+    def _is_small(self, event: Event) -> bool:
+        """Whether an event can be handled together with others."""
+        body = event.body
+        return not isinstance(body, Failed) and body.size <= _SMALL
+
+    async def _fold(self, results: Sequence[tuple[Event, Result]]) -> None:
+        new: list[tuple[Event, Result]] = []
+        for event, result in results:
+            if event.chunk in self._stores[event.kind].stored:
+                # A second attempt, or one that was folded just before a crash.
+                await asyncio.to_thread(self._journal.add, _attempt(event, result))
+            else:
+                new.append((event, result))
+        if not new:
             return
         async with self._room:
-            # None if it is gone, larger than it can be, or not wanted.
-            largest = stores.largest(chunk, result)
-            wanted = result.key and largest
-            payload = await self._payloads.fetch(result.key, largest) if wanted else None
-            size = len(payload or b"")
-            about = {"chunk": chunk, "worker": result.worker, "bytes": size}
-            logger.debug("the payload of chunk %d is fetched", chunk, extra=about)
+            payloads = await self._fetched(new)
             start = time.perf_counter()
-            failed = await asyncio.to_thread(self._add, event, result, payload)
-            took = time.perf_counter() - start
+            found = await asyncio.to_thread(self._add, new, payloads)
+            took = (time.perf_counter() - start) / len(new)
+        for (event, result), failed in zip(new, found, strict=True):
+            await self._note(event, result, failed, took)
+
+    async def _fetched(self, results: Iterable[tuple[Event, Result]]) -> dict[str, bytes]:
+        """The payloads by key; those left out are gone, larger than they can be, or not wanted."""
+        wanted: dict[str, int] = {}
+        for event, result in results:
+            largest = self._stores[event.kind].largest(event.chunk, result)
+            if result.key and largest:
+                wanted[result.key] = largest
+        payloads = await self._payloads.fetch(wanted) if wanted else {}
+        for event, result in results:
+            size = len(payloads.get(result.key, b""))
+            about = {"chunk": event.chunk, "worker": result.worker, "bytes": size}
+            logger.debug("the payload of chunk %d is fetched", event.chunk, extra=about)
+        return payloads
+
+    def _add(
+        self, results: Iterable[tuple[Event, Result]], payloads: Mapping[str, bytes]
+    ) -> list[Failed | None]:
+        """Store results and note them in the history; for each, what is wrong with it, if anything.
+
+        Raises:
+            OutputError: One cannot be written. Those before it are stored, and come again.
+        """
+        found: list[Failed | None] = []
+        for event, result in results:
+            start = time.perf_counter()
+            payload = payloads.get(result.key)
+            failed = self._stores[event.kind].add(event.chunk, result, payload)
+            if failed is None:
+                took = time.perf_counter() - start
+                self._journal.add(_attempt(event, result, fold_seconds=took))
+            found.append(failed)
+        return found
+
+    async def _note(self, event: Event, result: Result, failed: Failed | None, took: float) -> None:
+        """Say of a result that it is stored, or why not."""
+        chunk = event.chunk
         if failed is not None:
             if result.key:
                 self._spent.add(result.key)
@@ -240,14 +303,6 @@ class Folding:
             logger.debug("chunk %d is folded", chunk, extra=about)
             if folded == (total + 1) // 2:
                 logger.info("half of the chunks are %s", self._states.kind.done)
-
-    def _add(self, event: Event, result: Result, payload: bytes | None) -> Failed | None:
-        """Store a result and note it in the history; what is wrong with it, if anything."""
-        start = time.perf_counter()
-        failed = self._stores[event.kind].add(event.chunk, result, payload)
-        if failed is None:
-            self._journal.add(_attempt(event, result, fold_seconds=time.perf_counter() - start))
-        return failed
 
 
 def _attempt(event: Event, end: Result | Failed, **facts: Any) -> Attempt:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
+from bpefleet.producer.queueing.batches import answers
 from bpefleet.shared.redis.connect import connect
-from bpefleet.shared.wire.keys import LARGEST_PAYLOAD
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Payloads:
@@ -21,19 +24,31 @@ class Payloads:
         """
         self._connection = connect(url, patient=patient)
 
-    async def fetch(self, key: str, most: int = LARGEST_PAYLOAD) -> bytes | None:
-        """A payload; None if it is gone, or larger than `most` bytes.
+    async def fetch(self, wanted: Mapping[str, int]) -> dict[str, bytes]:
+        """Payloads, by their keys.
+
+        Args:
+            wanted: The keys, each with the bytes that its payload has at the most. One that is
+                gone, larger or of another type is left out.
 
         Raises:
             RedisError: Redis is lost.
         """
         try:
-            # No more than one byte too many is read, whatever somebody has put there.
-            payload: Any = await asyncio.to_thread(self._connection.getrange, key, 0, most)
+            found = await asyncio.to_thread(self._read, wanted)
         except asyncio.CancelledError:
             self._connection.give_up()  # its thread may be waiting for a server that is silent
             raise
-        return payload if 0 < len(payload) <= most else None
+        each = zip(wanted.items(), found, strict=True)
+        return {key: payload for (key, most), payload in each if payload and len(payload) <= most}
+
+    def _read(self, wanted: Mapping[str, int]) -> list[bytes | None]:
+        # No more than one byte too many is read, whatever somebody has put there.
+        return answers(
+            self._connection,
+            wanted.items(),
+            lambda pipeline, item: pipeline.getrange(item[0], 0, item[1]),
+        )
 
     async def __aenter__(self) -> Self:
         return self

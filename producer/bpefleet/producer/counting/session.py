@@ -71,7 +71,13 @@ def session(
     plan = directory.plan
     directory.make_counts()  # some copying leaves empty folders out
     # Before anything else reads it: what is damaged has to be set aside first.
-    ledger = Ledger(directory.counts, plan.digest, chunks=len(plan.chunks), mend=True)
+    ledger = Ledger(
+        directory.counts,
+        plan.digest,
+        chunks=len(plan.chunks),
+        sources=plan.chunk_sources,
+        mend=True,
+    )
     todo = sorted(set(only or range(len(plan.chunks))) - ledger.chunks)
     journal = Journal(directory.path)
     status = StatusFile(directory)

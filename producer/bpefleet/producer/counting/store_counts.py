@@ -62,7 +62,8 @@ class StoreCounts:
         return payload
 
     def _fits(self, chunk: int, counted: Counted) -> bool:
-        found = bounds(self._plan.spec(chunk).segments)
+        spec = self._plan.spec(chunk)
+        found = bounds(spec.segments, sampled=spec.sample is not None)
         return found.hold(counted.bytes_read, counted.records)
 
 

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from bpefleet.producer.counts.join_sources import joined_sources
 from bpefleet.producer.planning.plan import Plan
 from bpefleet.producer.store.ledger import Ledger
 from bpefleet.producer.store.manifest import Missing
 from bpefleet.shared.errors import ChunksFailedError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from fractions import Fraction
 
+    from bpefleet.producer.planning.sources import SourceFile
     from bpefleet.producer.store.directory import RunDirectory
 
 logger = logging.getLogger(__name__)
@@ -26,14 +29,15 @@ class AddedUp:
     """The counts of some runs, as if one run had counted their corpora one after the other.
 
     Attributes:
-        plan: The first run's, with the files and the chunks of all.
-        ledgers: The counts, each with the number of its run's first chunk in `plan`.
+        plan: The first run's, with the sources, the files and the chunks of all.
+        ledgers: The counts, each with the number of its run's first chunk in `plan`, and the
+            numbers of its sources there.
         missing: The chunks of `plan` that are in no ledger.
         said: The runs, in words.
     """
 
     plan: Plan
-    ledgers: tuple[tuple[Ledger, int], ...]
+    ledgers: tuple[tuple[Ledger, int, tuple[int, ...]], ...]
     missing: tuple[Missing, ...]
     said: str
 
@@ -48,7 +52,10 @@ def all_counts(source: RunDirectory) -> Ledger:
     count = len(source.plan.chunks)
     missing = {one.chunk for one in (source.manifest.missing if source.manifest else ())}
     # Another process may be working on that run: nothing there is changed.
-    ledger = Ledger(source.counts, source.plan.digest, chunks=count, tidy=False)
+    plan = source.plan
+    ledger = Ledger(
+        source.counts, plan.digest, chunks=count, sources=plan.chunk_sources, tidy=False
+    )
     if left := set(range(count)) - ledger.chunks - missing:
         raise ChunksFailedError(
             f"{len(left)} of {count} chunks of {source.path} are not counted",
@@ -57,35 +64,41 @@ def all_counts(source: RunDirectory) -> Ledger:
     return ledger
 
 
-def add_up(sources: Sequence[RunDirectory]) -> AddedUp:
+def add_up(runs: Sequence[RunDirectory], weights: Mapping[str, Fraction]) -> AddedUp:
     """The counts of one or more runs together.
 
+    Args:
+        runs: Which.
+        weights: Others than the sources of these names have had.
+
     Raises:
-        UsageError: A run is named twice, or the runs did not split text in the same way.
+        UsageError: A run is named twice, or the runs did not split text in the same way; or it
+            cannot be told what a source's weight is.
         ChunksFailedError: As `all_counts`.
         OutputError: Likewise.
     """
-    plan = sources[0].plan
-    _demand_alike(sources)
-    files, chunks = [*plan.files], [*plan.chunks]
-    ledgers = [(all_counts(sources[0]), 0)]
-    missing = [*_missing(sources[0], 0)]
-    for source in sources[1:]:
-        ledgers.append((all_counts(source), len(chunks)))
-        missing += _missing(source, len(chunks))
+    plan = runs[0].plan
+    _demand_alike(runs)
+    sources, numbers = joined_sources([run.plan for run in runs], weights)
+    files: list[SourceFile] = []
+    chunks: list[tuple[tuple[int, int, int], ...]] = []
+    ledgers, missing = [], []
+    for run, number in zip(runs, numbers, strict=True):
+        ledgers.append((all_counts(run), len(chunks), number))
+        missing += _missing(run, len(chunks))
         first = len(files)
-        files += source.plan.files
+        files += [replace(file, source=number[file.source]) for file in run.plan.files]
         chunks += [
             tuple((first + index, start, end) for index, start, end in chunk)
-            for chunk in source.plan.chunks
+            for chunk in run.plan.chunks
         ]
     if repeated := len(files) - len({file.path for file in files}):
         logger.warning("%d files are counted by more than one of the runs", repeated)
     return AddedUp(
-        replace(plan, files=tuple(files), chunks=tuple(chunks)),
+        replace(plan, files=tuple(files), chunks=tuple(chunks), sources=sources),
         tuple(ledgers),
         tuple(missing),
-        "; ".join(map(_said, sources)),
+        "; ".join(map(_said, runs)),
     )
 
 

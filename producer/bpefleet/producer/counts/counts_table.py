@@ -6,10 +6,12 @@ import io
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from bpefleet.producer.counts.all_counts import all_counts
+from bpefleet.producer.counts.counted_source import METADATA, Told
 from bpefleet.producer.files.atomic import write_atomically
 from bpefleet.producer.store.directory import RunDirectory
+from bpefleet.producer.store.mixture import weighted_counts
 from bpefleet.shared.errors import UsageError
-from bpefleet.shared.tokenizer.bytelevel import spell
+from bpefleet.shared.pretokens.bytelevel import spell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,13 +26,16 @@ _LINES: Final = 100_000
 def counts_of(directory: Path) -> list[tuple[bytes, int]]:
     """The pre-tokens of a run and their counts: descending by count, then ascending by bytes.
 
-    All are in memory, some 150 bytes each.
+    Those of a mixture are as it weights them, in the least whole numbers. All are in memory, some
+    150 bytes each.
 
     Raises:
+        UsageError: They would need more than 64 bits.
         ChunksFailedError: Not all chunks are counted.
         OutputError: It is no run directory, is damaged, or cannot be read.
     """
-    items = all_counts(RunDirectory.open(directory)).folded().items()
+    run = RunDirectory.open(directory)
+    items = weighted_counts(run.plan, all_counts(run)).items()
     items.sort(key=lambda item: -item[1])  # a stable sort, and they are in order of bytes
     return items
 
@@ -51,7 +56,7 @@ def write_counts(directory: Path, out: Path) -> int:
     Args:
         directory: The run's.
         out: If its name ends with `.parquet`, it gets the columns `pretoken` (binary) and `count`
-            (uint64); otherwise lines, see `write_tsv`.
+            (uint64), and says how the pre-tokens were split; otherwise lines, see `write_tsv`.
 
     Raises:
         ChunksFailedError: Not all chunks are counted.
@@ -67,7 +72,10 @@ def write_counts(directory: Path, out: Path) -> int:
             "pretoken": arrow.array([token for token, _ in counts], arrow.large_binary()),
             "count": arrow.array([count for _, count in counts], arrow.uint64()),
         }
-        writer.write_table(arrow.table(columns), buffer, compression="zstd")
+        plan = RunDirectory.open(directory).plan
+        told = Told(plan.options.pattern, plan.options.special_tokens, plan.engine)
+        table = arrow.table(columns, metadata={METADATA: told.to_bytes()})
+        writer.write_table(table, buffer, compression="zstd")
     else:
         write_tsv(counts, buffer)
     write_atomically(out, buffer.getvalue())

@@ -17,6 +17,7 @@ from bpefleet.producer.store.claim import new_run
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.producer.store.ledger import Ledger
 from bpefleet.producer.store.manifest import Facts
+from bpefleet.producer.store.mixture import source_views
 from bpefleet.producer.store.stage import Stage
 from bpefleet.producer.store.stop import Stop
 from bpefleet.producer.training.artifacts import warn_of_unwritten
@@ -26,7 +27,8 @@ from bpefleet.shared.errors import InterruptedRunError
 from bpefleet.shared.pretokens.patterns import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from fractions import Fraction
     from pathlib import Path
 
 
@@ -35,6 +37,7 @@ def merge_again(
     out: Path,
     options: dict[str, Any],
     *,
+    weights: Mapping[str, Fraction] | None = None,
     show: bool = True,
     quiet: bool = False,
 ) -> RunResult:
@@ -44,11 +47,13 @@ def merge_again(
         paths: The runs with the counts; they are not changed.
         out: The new run's directory.
         options: The fields of `Options` to change; None leaves one as the first run has it.
+        weights: Other weights for sources of these names.
         show: Whether to show progress and warnings on stderr.
         quiet: Whether to show no progress.
 
     Raises:
-        UsageError: A run is named twice, or the runs did not split text in the same way.
+        UsageError: A run is named twice, or the runs did not split text in the same way; or there
+            is no source of a name in `weights`, or no weight is left for one.
         ChunksFailedError: Not all chunks are counted, nor accepted as missing.
         BpefleetError: It cannot be done; the class and the text say why and what to do.
     """
@@ -60,7 +65,7 @@ def merge_again(
         with Progress(show=show, quiet=quiet) as progress, new_run(out, whole=True) as place:
             stop = Stop(out)
             warn_of_unwritten(resolve(chosen.pattern))
-            counted = add_up(sources)
+            counted = add_up(sources, weights or {})
             plan = replace(counted.plan, run=secrets.token_hex(6), options=chosen)
             directory = place.create(plan)
             with TrainerProcess(out) as trainer:
@@ -68,12 +73,16 @@ def merge_again(
                 status = StatusFile(directory)
                 status.began(start.at)
                 view = MergingView(status, progress)
-                view.begin(Ledger(directory.counts, plan.digest, tidy=False))
+                ledger = Ledger(
+                    directory.counts, plan.digest, sources=plan.chunk_sources, tidy=False
+                )
+                view.begin(ledger)
                 facts = Facts(
                     versions=versions(plan.engine),
                     stages={"counts": start.took()},
                     missing=counted.missing,
                     counts_of=counted.said,
+                    mixture=source_views(plan, ledger.by_source),
                 )
                 manifest = trainer.train(facts, Milestones(directory.plan), view, stop)
                 status.close()

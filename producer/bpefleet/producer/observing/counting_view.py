@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from bpefleet.producer.observing.expected_text import ExpectedText
 from bpefleet.producer.observing.pace import Pace
 from bpefleet.producer.progress.step import step_of
+from bpefleet.producer.store.mixture import source_views
 from bpefleet.shared.wire.status import Failure, Running
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ class CountingView:
                 unfolded=sweep.unfolded if sweep else 0,
                 records=ledger.totals.records,
                 absent=ledger.totals.absent,
+                sources=source_views(self._plan, ledger.by_source),
             )
         )
         self._progress.show(step_of(snapshot))

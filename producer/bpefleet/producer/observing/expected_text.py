@@ -21,7 +21,9 @@ class ExpectedText:
 
     def __init__(self, plan: Plan) -> None:
         self._total = plan.total_bytes
-        is_known = all(file.format == TEXT for file in plan.files)
+        is_known = all(
+            file.format == TEXT and not plan.sources[file.source].sampled for file in plan.files
+        )
         self._chunks = () if is_known else tuple(map(plan.chunk_bytes, range(len(plan.chunks))))
 
     def total(self, counted: Collection[int], read: int) -> int:

@@ -13,7 +13,8 @@ from bpefleet.producer.files.lock import LOCK, holder
 from bpefleet.producer.observing.expected_text import ExpectedText
 from bpefleet.producer.store.directory import PLAN
 from bpefleet.producer.store.history import ATTEMPTS, read_attempts
-from bpefleet.producer.store.ledger_format import read_index
+from bpefleet.producer.store.ledger_format import read_index, read_sums
+from bpefleet.producer.store.mixture import source_views
 from bpefleet.shared.tokenizer import MANIFEST
 from bpefleet.shared.wire.messages import MessageError
 from bpefleet.shared.wire.status import DONE, PLANNED, STOPPED, Failure, Snapshot
@@ -52,6 +53,7 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
     """
     plan = directory.plan
     counted, totals = read_index(directory.counts, len(plan.chunks))
+    sources = plan.chunk_sources if plan.is_mixture else ()
     failed = failures(directory, counted)
     manifest = directory.manifest
     planned, started, ended = _times(directory, manifest)
@@ -86,6 +88,7 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         merging=None,
         records=totals.records,
         absent=totals.absent,
+        sources=source_views(plan, read_sums(directory.counts, sources)) if sources else (),
     )
 
 

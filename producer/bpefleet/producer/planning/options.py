@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -11,12 +12,14 @@ from msgspec import Struct
 
 from bpefleet.kernel import TIE_BREAKS
 from bpefleet.producer.planning.formats.names import ASKED, AUTO
+from bpefleet.producer.planning.mixture.source import Source, demand_mixture
 from bpefleet.shared.errors import UsageError
+from bpefleet.shared.pretokens.bytelevel import mistakable
 from bpefleet.shared.pretokens.patterns import resolve
 from bpefleet.shared.process.machine import cores
-from bpefleet.shared.tokenizer.bytelevel import mistakable
 from bpefleet.shared.wire.messages import Int, Message
 
+DEFAULT_PATTERN: Final = "cl100k"
 DEFAULT_EOS: Final = "<|endoftext|>"
 DEFAULT_SPECIAL_TOKENS: Final = (DEFAULT_EOS,)
 DEFAULT_TEXT_FIELD: Final = "text"
@@ -64,7 +67,7 @@ class Options(Message, frozen=True):
     """
 
     vocab_size: Int
-    pattern: str = "cl100k"
+    pattern: str = DEFAULT_PATTERN
     special_tokens: tuple[str, ...] = DEFAULT_SPECIAL_TOKENS
     tie_break: str = "lexmax"
     min_frequency: Int = 0
@@ -244,6 +247,7 @@ class Request(Struct, frozen=True):
         format: How the sources are read: one of `formats.names.ASKED`.
         documents: In place of sources: the documents themselves, as they come.
         spool: The folder in which what arrives is spooled; None for the run's directory.
+        mixture: In place of sources: named ones.
     """
 
     sources: tuple[str, ...]
@@ -253,6 +257,7 @@ class Request(Struct, frozen=True):
     format: str = AUTO
     documents: Iterable[Any] | None = None
     spool: Path | None = None
+    mixture: tuple[Source, ...] = ()
 
     @property
     def arrives(self) -> bool:
@@ -268,7 +273,11 @@ class Request(Struct, frozen=True):
         self.options.checked()
         self.resources.checked()
         _check_choice("format", self.format, ASKED)
-        if not self.arrives and STANDARD_INPUT in self.sources:
+        if self.mixture:
+            demand_mixture(self.mixture)
+        if not self.arrives and STANDARD_INPUT in chain(
+            self.sources, *(one.paths for one in self.mixture)
+        ):
             raise UsageError(
                 "standard input cannot be counted beside other sources, nor twice",
                 hint="pipe the files into it as well: cat FILE - | bpefleet train - …; "

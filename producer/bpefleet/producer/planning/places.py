@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from bpefleet.producer.planning.formats.frames import frame_starts, reader
 from bpefleet.producer.planning.opening import opened_source
-from bpefleet.shared.corpus.formats import JSON_LINES, TABLES, compression_of
+from bpefleet.shared.corpus.formats import COUNTS, JSON_LINES, ROWS, compression_of
 from bpefleet.shared.errors import SourceError
 
 if TYPE_CHECKING:
@@ -43,12 +43,13 @@ def next_place(file: SourceFile, cutter: Cutter, at: int, target: int, near: int
         SourceError: The file cannot be read.
     """
     if compression_of(file.format):
-        return _between_frames(file, at, target, near)
-    if file.format in TABLES:
+        # Of a sample it must be known where in the text a part begins.
+        return file.extent if file.name else _between_frames(file, at, target, near)
+    if file.format in ROWS:
         return _between_rows(file, at, target, near)
     try:
         with opened_source(file.path) as source:
-            if file.format == JSON_LINES:
+            if file.format in (JSON_LINES, COUNTS):
                 return _find(source, _after_line, 1, target, file.size)
             return _find(source, cutter.first, cutter.reach, target, file.size)
     except OSError as error:

@@ -14,10 +14,12 @@ from msgspec.structs import replace
 
 from bpefleet.kernel import FORMAT_VERSION
 from bpefleet.kernel.segments import engine
+from bpefleet.producer.planning.mixture.source import PlannedSource
+from bpefleet.producer.planning.mixture.weights import Scale
 from bpefleet.producer.planning.options import Options
 from bpefleet.producer.planning.sources import SourceFile
 from bpefleet.producer.planning.unchanged import demand_unchanged, has_changed
-from bpefleet.shared.corpus.formats import FORMATS, TABLES, compression_of
+from bpefleet.shared.corpus.formats import KNOWN, ROWS, compression_of
 from bpefleet.shared.pretokens.patterns import counting_digest, resolve
 from bpefleet.shared.wire.messages import (
     CountSpec,
@@ -26,6 +28,7 @@ from bpefleet.shared.wire.messages import (
     Message,
     MessageError,
     Natural,
+    Sample,
 )
 
 if TYPE_CHECKING:
@@ -59,6 +62,7 @@ class Plan(Message, frozen=True):
         payload_version: The kernel's payload format.
         digest: Hex digest of what the counts depend on; every payload carries it.
         engine: The scanner and its Unicode version.
+        sources: The corpus's sources. No chunk has text of two.
     """
 
     version: Int
@@ -69,10 +73,15 @@ class Plan(Message, frozen=True):
     payload_version: Int
     digest: str
     engine: str
+    sources: tuple[PlannedSource, ...] = (PlannedSource(),)
 
     @classmethod
     def make(
-        cls, options: Options, files: list[SourceFile], chunks: Sequence[tuple[Segment, ...]]
+        cls,
+        options: Options,
+        files: list[SourceFile],
+        chunks: Sequence[tuple[Segment, ...]],
+        sources: tuple[PlannedSource, ...] = (PlannedSource(),),
     ) -> Plan:
         """Plan a new run."""
         pattern = resolve(options.pattern)
@@ -96,6 +105,7 @@ class Plan(Message, frozen=True):
             payload_version=FORMAT_VERSION,
             digest=digest.hex(),
             engine=runs_on,
+            sources=sources,
         )
 
     def checked(self) -> Self:
@@ -108,39 +118,79 @@ class Plan(Message, frozen=True):
         self.options.checked()
         if not (_RUN.fullmatch(self.run) and _DIGEST.fullmatch(self.digest)):
             raise MessageError("Plan: odd run or digest")
+        self._check_sources()
         if any("\0" in file.path for file in self.files) or self.total_bytes >= _MOST:
             raise MessageError("Plan.files: a name or a size that no file has")
-        if any(file.format not in FORMATS for file in self.files):
+        if any(file.format not in KNOWN for file in self.files):
             raise MessageError("Plan.files: a format that is not read")
         extents = [file.extent for file in self.files]
         count = len(extents)
         for chunk in self.chunks:
             if not chunk or not all(i < count and a < b <= extents[i] for i, a, b in chunk):
                 raise MessageError("Plan.chunks: a chunk is empty or lies outside the files")
+        if any(len({self.files[i].source for i, _, _ in chunk}) > 1 for chunk in self.chunks):
+            raise MessageError("Plan.chunks: a chunk of two sources")
         for chunk in self.chunks:
             if not all(self.files[i].may_be_cut_at(place) for i, *ends in chunk for place in ends):
                 raise MessageError("Plan.chunks: a part of a compressed file amid a frame")
         return self
 
+    def _check_sources(self) -> None:
+        if any(file.source >= len(self.sources) for file in self.files):
+            raise MessageError("Plan.files: a source that there is none of")
+        if not any(source.checked().fraction for source in self.sources):
+            raise MessageError("Plan.sources: all weights are 0")
+        if any(file.name and file.frames for file in self.files):
+            raise MessageError("Plan.files: a part of a compressed file that is sampled")
+
     @property
     def total_bytes(self) -> int:
-        """Bytes of text in the corpus: of plain text exactly, else as expected."""
-        return sum(file.text for file in self.files)
+        """Bytes of text to count: of plain text that is taken whole exactly, else as expected."""
+        return sum(self.sources[file.source].taken(file.text) for file in self.files)
+
+    @property
+    def is_mixture(self) -> bool:
+        """Whether its sources have names."""
+        return any(source.name for source in self.sources)
+
+    @property
+    def chunk_sources(self) -> tuple[int, ...]:
+        """For each chunk the index of its source."""
+        return tuple(self.files[chunk[0][0]].source for chunk in self.chunks)
+
+    @property
+    def scale(self) -> Scale:
+        """The weights of the sources as whole numbers."""
+        return Scale.of([source.fraction for source in self.sources])
+
+    def source_of(self, chunk: int) -> PlannedSource:
+        """The source of a chunk."""
+        return self.sources[self.files[self.chunks[chunk][0][0]].source]
 
     def spec(self, chunk: int, errors: str = "") -> CountSpec:
         """What a worker is told of a chunk; `errors` in place of what the plan says of them."""
         segments = tuple(self.files[i].segment(a, b) for i, a, b in self.chunks[chunk])
+        source = self.source_of(chunk)
         return CountSpec(
             segments=segments,
             pattern=self.options.pattern,
             special_tokens=self.options.special_tokens,
             errors=errors or self.options.errors,
             digest=self.digest,
-            text_field=self.options.text_field,
+            text_field=source.text_field or self.options.text_field,
+            sample=self._sample(chunk, source) if source.sampled else None,
         )
 
+    def _sample(self, chunk: int, source: PlannedSource) -> Sample:
+        names = tuple(self.files[i].name for i, _, _ in self.chunks[chunk])
+        return Sample(source.name, source.share, names)
+
     def chunk_bytes(self, chunk: int) -> int:
-        """Bytes of text in a chunk: of plain text exactly, else as expected."""
+        """Bytes of text to count in a chunk: exactly or as expected, as for `total_bytes`."""
+        return self.source_of(chunk).taken(self.chunk_text(chunk))
+
+    def chunk_text(self, chunk: int) -> int:
+        """Bytes of text in a chunk, with what a sample leaves out."""
         files = self.files
         return sum(files[i].text_to(b) - files[i].text_to(a) for i, a, b in self.chunks[chunk])
 
@@ -151,7 +201,7 @@ class Plan(Message, frozen=True):
         name = Path(file.path).name
         if (more := len(self.chunks[chunk]) - 1) > 0:
             return f"{name} and {more} more"
-        if file.format in TABLES:
+        if file.format in ROWS:
             return f"{name} [rows {start:,}-{end:,}]"
         where = f"{start / 2**20:.1f}-{end / 2**20:.1f} MiB"
         if not compression_of(file.format):

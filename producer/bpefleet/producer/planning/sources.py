@@ -13,7 +13,15 @@ from bpefleet.producer.planning.formats.expected import Expectations
 from bpefleet.producer.planning.formats.names import AUTO, BINARY, NAMES, remedy, said_of
 from bpefleet.producer.planning.formats.tell import format_of
 from bpefleet.producer.planning.walk import Walk
-from bpefleet.shared.corpus.formats import FORMATS, TABLES, TEXT, compression_of, kind_of
+from bpefleet.shared.corpus.formats import (
+    COUNTS,
+    COUNTS_TABLE,
+    KNOWN,
+    ROWS,
+    TEXT,
+    compression_of,
+    kind_of,
+)
 from bpefleet.shared.errors import NotTextError, SourceError
 from bpefleet.shared.wire.messages import Int, Message, Natural, Segment
 
@@ -35,6 +43,8 @@ class SourceFile(Message, frozen=True, omit_defaults=True):
         format: How it is read: one of `bpefleet.shared.corpus.formats.FORMATS`.
         rows: Rows of a table; 0 for other formats.
         expected: Bytes of text that it is expected to hold; None for as many as it has itself.
+        source: Which of the plan's sources it belongs to.
+        name: What it is called in the hash that samples its source; empty if that is taken whole.
         frames: Of a compressed file, where those frames begin that parts of it begin with.
     """
 
@@ -44,12 +54,19 @@ class SourceFile(Message, frozen=True, omit_defaults=True):
     format: str = TEXT
     rows: Natural = 0
     expected: Natural | None = None
+    source: Natural = 0
+    name: str = ""
     frames: tuple[Natural, ...] = ()
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it is no text, but a table of counts."""
+        return kind_of(self.format) in (COUNTS, COUNTS_TABLE)
 
     @property
     def extent(self) -> int:
         """What its segments count in, in all: rows of a table, else bytes of the file."""
-        return self.rows if self.format in TABLES else self.size
+        return self.rows if self.format in ROWS else self.size
 
     @property
     def text(self) -> int:
@@ -172,7 +189,7 @@ class _Finder:
         file = self._look(path, picked=True)
         if file.size == 0:
             raise SourceError(f"{path}: the file is empty")
-        if file.format not in FORMATS:
+        if file.format not in KNOWN:
             asked = "" if self._asked == AUTO else f" as {NAMES[self._asked]}"
             raise NotTextError(
                 f"{path}: the file is {said_of(file.format)}, which is not read{asked}",
@@ -192,7 +209,7 @@ class _Finder:
             if not path.is_file():
                 continue
             file = self._look(path, picked=False)
-            if file.extent and file.format in FORMATS:
+            if file.extent and file.format in KNOWN:
                 texts.append(file)
             elif file.extent and file.format != BINARY and self._asked == AUTO:
                 refused[str(path)] = file.format
@@ -224,7 +241,7 @@ class _Finder:
             size = facts.st_size
             found = format_of(file, name, picked=picked, asked=self._asked)
             rows, text = 0, None
-            if size and found in FORMATS:
+            if size and found in KNOWN:
                 rows, text = self._expectations.rows_and_text(file, name, size, found)
         return SourceFile(_absolute(path), size, facts.st_mtime_ns, found, rows, text)
 

@@ -9,6 +9,7 @@ places only.
 from __future__ import annotations
 
 import logging
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.producer.planning.chunk_size import equal_part
@@ -16,7 +17,7 @@ from bpefleet.producer.planning.places import next_place
 from bpefleet.shared.corpus.formats import TEXT, compression_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from bpefleet.kernel import Cutter
     from bpefleet.producer.planning.sources import SourceFile
@@ -30,6 +31,23 @@ SMALL_FILE: Final = 128 * 1024 * 1024
 """Bytes of text of a compressed file that nobody need divide: one core counts them in a second."""
 MAX_SEGMENTS: Final = 4096
 """Segments of a chunk at the most. A job names all of its chunk's, so this bounds its size."""
+
+
+def split_sources(
+    files: Iterable[SourceFile], cutters: Sequence[Cutter], chunk_size: int
+) -> Iterator[tuple[Segment, ...]]:
+    """Split source by source, so that no chunk has text of two; as `split` does each.
+
+    Args:
+        files: The corpus, in the order of its sources.
+        cutters: For each source.
+        chunk_size: Bytes of text in a chunk, about.
+
+    Raises:
+        SourceError: A file cannot be read.
+    """
+    for source, members in groupby(files, key=lambda file: file.source):
+        yield from split(members, cutters[source], chunk_size)
 
 
 def split(

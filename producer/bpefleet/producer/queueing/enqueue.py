@@ -126,7 +126,7 @@ class Enqueuer:
         return job_id(self._plan.run, chunk, self.kind.name)
 
     def _build(self, chunk: int) -> FleetJob:
-        size = self._plan.chunk_bytes(chunk)
+        size = self._plan.chunk_text(chunk)
         return build_job(
             self._plan.run,
             chunk,

@@ -98,9 +98,9 @@ class Events:
         """Say how many events were left aside, if that was not said of each."""
         self._odd.sum_up()
 
-    async def acknowledge(self, event: Event) -> None:
-        """Remove an event, and before it its payload: the run directory has what they told."""
-        await self._remove([event])
+    async def acknowledge(self, *events: Event) -> None:
+        """Remove events, and before them their payloads: the run directory has what they told."""
+        await self._remove(events)
 
     async def _remove(self, events: Iterable[Event], entries: Iterable[bytes] = ()) -> None:
         payloads = {key for event in events if (key := self._payload(event))}

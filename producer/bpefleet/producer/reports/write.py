@@ -22,7 +22,7 @@ from bpefleet.producer.reports.profile import profile
 from bpefleet.producer.reports.render import markdown, page
 from bpefleet.producer.reports.sample import sample
 from bpefleet.producer.store.directory import RunDirectory
-from bpefleet.shared.errors import BpefleetError
+from bpefleet.shared.errors import BpefleetError, UsageError
 from bpefleet.shared.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -65,13 +65,20 @@ def write_report(
         OutputError: The run is not finished, is damaged, or the report cannot be written.
         QueueError: The report is written and cannot be shown.
         SourceError: The text cannot be read or has changed.
-        UsageError: tiktoken does not take the run's pattern.
+        UsageError: The run was trained on counts, and there is no text; or tiktoken does not take
+            its pattern.
     """
     directory = RunDirectory.open(path)
     manifest = directory.finished
     tokenizer = Tokenizer.load(path)
+    of_text = [file for file in directory.plan.files if not file.is_counted]
+    if not (held_out or of_text):
+        raise UsageError(
+            "the run was trained on counts, of which there is no text to measure on",
+            hint=f"name some: bpefleet report {path} --held-out FILE",
+        )
     field = manifest.options.text_field
-    files = find_files(held_out, text_field=field) if held_out else directory.plan.files
+    files = find_files(held_out, text_field=field) if held_out else of_text
     sources = sample(files, tokenizer.special_tokens, sample_bytes or SAMPLE, field)
     compared, failed = _compare(compare, sources)
     times = read_times(directory)

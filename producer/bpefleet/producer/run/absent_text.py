@@ -16,30 +16,36 @@ if TYPE_CHECKING:
 
 
 def demand_text(this: Session) -> None:
-    """Make sure that the field of the text is not misspelled.
+    """Make sure that the field of the text is not misspelled, in any source.
 
     Args:
         this: The session, after counting.
 
     Raises:
-        UsageError: Every record lacks the field, and the run is strict.
+        UsageError: Every record of a source lacks the field, and the run is strict.
         SourceError: Likewise, and the first of these files cannot be read by now.
     """
-    totals, plan = this.ledger.totals, this.directory.plan
-    spec = plan.spec(0, this.resources.errors)
-    if totals.records and totals.absent == totals.records and spec.errors == "strict":
-        found = ", ".join(_fields(plan)) or "none"
-        raise UsageError(
-            f"none of {several(totals.records, 'record')} has a text in the field "
-            f"{spec.text_field}",
-            hint="start a new run in another directory with --text-field; the fields with text in "
-            f"the first file: {found}",
-        )
+    plan = this.directory.plan
+    if (this.resources.errors or plan.options.errors) != "strict":
+        return
+    for index, totals in sorted(this.ledger.by_source.items()):
+        if totals.records and totals.absent == totals.records:
+            source = plan.sources[index]
+            which = f" of the source {source.name}" if source.name else ""
+            found = ", ".join(_fields(plan, index)) or "none"
+            raise UsageError(
+                f"none of {several(totals.records, 'record')}{which} has a text in the field "
+                f"{source.text_field or plan.options.text_field}",
+                hint="start a new run in another directory with --text-field"
+                f"{', or text_field in the corpus file' if which else ''}; the fields with text in "
+                f"the first file: {found}",
+            )
 
 
-def _fields(plan: Plan) -> list[str]:
-    """The fields that hold text in the first file of records."""
-    segments = (part for chunk in range(len(plan.chunks)) for part in plan.spec(chunk).segments)
+def _fields(plan: Plan, source: int) -> list[str]:
+    """The fields that hold text in the first file of a source's records."""
+    chunks = (chunk for chunk, index in enumerate(plan.chunk_sources) if index == source)
+    segments = (part for chunk in chunks for part in plan.spec(chunk).segments)
     segment = next(part for part in segments if not part.format.startswith(TEXT))
     with opened_source(segment.path) as file:
         return SegmentReader("").fields(segment, file)

@@ -11,6 +11,7 @@ from bpefleet.producer.counting.in_process import count_here
 from bpefleet.producer.run.absent_text import demand_text
 from bpefleet.producer.run.missing import all_counted
 from bpefleet.producer.store.manifest import Facts
+from bpefleet.producer.store.mixture import source_views, weighted_counts
 from bpefleet.producer.store.stage import Stage
 from bpefleet.producer.training.milestones import Milestones
 from bpefleet.producer.training.trainer import train_tokenizer
@@ -72,7 +73,7 @@ def in_process(this: Session, begun: Stage) -> Manifest:
     _log_counts(this, stages["count"])
     this.merging.begin(this.ledger)
     start = Stage()
-    counts = this.ledger.folded()
+    counts = weighted_counts(this.directory.plan, this.ledger)
     this.merging.folded(len(counts))
     stages["fold"] = start.took()
     facts = _facts(this, stages, missing)
@@ -106,4 +107,6 @@ def _log_counts(this: Session, stage: Took) -> None:
 
 
 def _facts(this: Session, stages: dict[str, Took], missing: tuple[Missing, ...]) -> Facts:
-    return Facts(versions(this.directory.plan.engine), stages, missing)
+    plan = this.directory.plan
+    mixture = source_views(plan, this.ledger.by_source)
+    return Facts(versions(plan.engine), stages, missing, mixture=mixture)

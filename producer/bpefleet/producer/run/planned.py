@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 from bpefleet.kernel import Cutter
 from bpefleet.producer.fleet.fleet import Fleet
 from bpefleet.producer.planning.chunk_size import demand_few, even_chunk_size
+from bpefleet.producer.planning.mixture.listing import list_corpus
 from bpefleet.producer.planning.options import least_chunk_size
 from bpefleet.producer.planning.plan import Plan
-from bpefleet.producer.planning.sources import find_files
-from bpefleet.producer.planning.split import split
+from bpefleet.producer.planning.split import split_sources
 from bpefleet.producer.progress.step import Step
 from bpefleet.shared.corpus.formats import TEXT
 from bpefleet.shared.pretokens.patterns import resolve
@@ -41,25 +41,22 @@ def planned(
     """Plan a run. The server and the workers start while its corpus is being split."""
     options, resources = request.options, request.resources
     progress.show(_PLAN)
-    files = find_files(
-        request.sources,
-        out=request.out,
-        asked=request.format,
-        text_field=options.text_field,
-        check=stop.check,
-    )
+    sources, files = list_corpus(request, stop.check)
     total = sum(file.text for file in files)
     if resources.chunk_size is not None:
         demand_few(total, resources.chunk_size)
     fleet = start_fleet(stack, resources, files, request.out)
     cutter = Cutter(resolve(options.pattern).name, options.special_tokens)
+    # A text of which only some documents are counted is cut between these.
+    special = Cutter("", options.special_tokens)
     length = resources.chunk_size_for(options.pattern)
     least = least_chunk_size(options.pattern)
     length = even_chunk_size(total, length, fleet.size if fleet else 1, least=least)
-    chunks = list(stop.checked(split(files, cutter, length)))
+    cutters = [special if source.sampled else cutter for source in sources]
+    chunks = list(stop.checked(split_sources(files, cutters, length)))
     if fleet is not None:
         fleet.announce()
-    return Plan.make(options, files, chunks), fleet
+    return Plan.make(options, files, chunks, sources), fleet
 
 
 def start_fleet(

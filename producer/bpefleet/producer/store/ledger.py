@@ -1,12 +1,15 @@
 """The ledger of folded chunks: each counted exactly once, whatever dies when.
 
-    counts/part-<chunk>.counts   the payload of one chunk; that the file exists means *folded*
-    counts/folded.counts         many chunks' counts in one, and which chunks these are
+    counts/part-<chunk>.counts     the payload of one chunk; that the file exists means *folded*
+    counts/folded.counts           many chunks' counts in one, and which chunks these are
+    counts/folded-<source>.counts  the same of a mixture's other sources
 
 A file is one line of JSON, then a payload. Parts are folded into `folded.counts` as they pile up:
 the new file names the chunks in it and replaces the old one in a single rename; only then are the
 parts removed. A crash between the two leaves parts whose chunks `folded.counts` has already:
 opening removes them unread. So no instant loses a chunk or counts one twice.
+
+No file has counts of two sources, so that they can be added up by other weights than they were.
 
 No counts are kept in memory: a payload is in hash order, and to fold some is to merge sorted files.
 """
@@ -21,7 +24,6 @@ from typing import TYPE_CHECKING, Final
 from bpefleet.kernel import Counts, FoldedCounts, KernelError, PayloadError
 from bpefleet.producer.files.atomic import remove_all, remove_temporary, write_atomically
 from bpefleet.producer.store.ledger_format import (
-    FOLDED,
     DamagedError,
     FoldedHead,
     Totals,
@@ -29,6 +31,8 @@ from bpefleet.producer.store.ledger_format import (
     damaged,
     explained,
     files_in,
+    folded_name,
+    is_folded,
     payload_in,
     said_by,
 )
@@ -60,6 +64,7 @@ class Ledger:
     Attributes:
         chunks: Indexes of the folded chunks.
         totals: Their sums.
+        by_source: Their sums by source, of those that have any.
         still: Held while these change, for a moment each time.
     """
 
@@ -69,6 +74,7 @@ class Ledger:
         digest: str,
         *,
         chunks: int | None = None,
+        sources: Sequence[int] = (),
         mend: bool = False,
         tidy: bool = True,
     ) -> None:
@@ -78,6 +84,7 @@ class Ledger:
             folder: Where it is.
             digest: What its counts must depend on, hex (see `patterns.counting_digest`).
             chunks: How many the run has, if known: a file of any other does not belong to it.
+            sources: For each chunk its source; without, there is one.
             mend: Whether to read every file to its end, and to set a damaged one aside with a
                 warning, so that its chunks are counted again. Otherwise `folded` finds the damage.
             tidy: Whether to remove what a crash left: not if another process may be writing there.
@@ -87,18 +94,20 @@ class Ledger:
         """
         self.chunks: set[int] = set()
         self.totals = Totals()
+        self.by_source: dict[int, Totals] = {}
         self.still = Lock()
         self._compacting = Lock()
         self._distinct = Distinct()
         self._folder = folder
         self._digest = bytes.fromhex(digest)
-        self._files: list[Path] = []
+        self._sources = sources
+        self._files: dict[int, list[Path]] = {}
         with explained(folder):
             known = files_in(folder)
             if tidy:
                 remove_temporary(folder)
             for path in known:
-                if path.name == FOLDED or chunk_of(path) not in self.chunks:
+                if is_folded(path) or chunk_of(path) not in self.chunks:
                     self._open(path, chunks, mend=mend)
                 elif tidy:
                     path.unlink()
@@ -138,66 +147,92 @@ class Ledger:
             raise
         with self.still:
             self._note(part, {chunk}, counted, info)
-            due = len(self._files) >= COMPACT_AT
+            source = self._source_of(chunk)
+            due = len(self._files[source]) >= COMPACT_AT
         # One thread at a time, and none that shows or adds has to wait for it.
         if due and self._compacting.acquire(blocking=False):
             try:
-                self.compact()
+                self.compact(source)
             finally:
                 self._compacting.release()
         return True
 
-    def folded(self) -> FoldedCounts:
+    def folded(self, times: Sequence[int] = ()) -> FoldedCounts:
         """The counts of all folded chunks together.
 
+        Args:
+            times: For each source how often its counts count, 0 to leave it out; without, once.
+
         Raises:
-            OutputError: A file cannot be read, is damaged, or belongs to other text or options.
+            OutputError: A file cannot be read, is damaged, or belongs to other text or options; or
+                the sum of all counts needs more than 64 bits.
         """
-        return self._together(self._files)
+        files, each = [], []
+        for source, found in sorted(self._files.items()):
+            if often := times[source] if times else 1:
+                files += found
+                each += [often] * len(found)
+        return self._together(files, each)
 
     @staticmethod
-    def add_up(folder: Path, ledgers: Sequence[tuple[Ledger, int]]) -> None:
-        """Write the counts of some ledgers into another's folder, as one file.
+    def add_up(folder: Path, ledgers: Sequence[tuple[Ledger, int, Sequence[int]]]) -> None:
+        """Write the counts of some ledgers into another's folder, one file for each source.
 
         Args:
             folder: The other's.
-            ledgers: Those of one digest, each with what is added to the numbers of its chunks.
+            ledgers: Those of one digest, each with what is added to the numbers of its chunks, and
+                the number that each of its sources gets.
 
         Raises:
             OutputError: As `folded`, or the disk is full or fails.
         """
-        files = [file for ledger, _ in ledgers for file in ledger._files]  # noqa: SLF001  our own
-        chunks = {shift + chunk for ledger, shift in ledgers for chunk in ledger.chunks}
-        totals = Totals()
-        for ledger, _ in ledgers:
-            totals = totals.plus(ledger.totals)
-        ledgers[0][0]._write(folder, files, chunks, totals)  # noqa: SLF001  likewise
+        for target in sorted({new for _, _, numbers in ledgers for new in numbers}):
+            files: list[Path] = []
+            chunks: set[int] = set()
+            totals = Totals()
+            for ledger, shift, numbers in ledgers:
+                for source in (old for old, new in enumerate(numbers) if new == target):
+                    files += ledger._files.get(source, ())  # noqa: SLF001  our own
+                    chunks |= {shift + chunk for chunk in ledger._chunks_of(source)}  # noqa: SLF001
+                    totals = totals.plus(ledger.by_source.get(source, Totals()))
+            if files or not target:
+                ledgers[0][0]._write(folder / folded_name(target), files, chunks, totals)  # noqa: SLF001
 
-    def compact(self) -> None:
-        """Put all counts into one file and remove its parts. What is added meanwhile stays a part.
+    def compact(self, source: int = 0) -> None:
+        """Put all counts of a source into one file and remove its parts.
+
+        What is added meanwhile stays a part.
 
         Raises:
             OutputError: As `folded`, or the disk is full or fails; then the parts are still there.
         """
+        target = self._folder / folded_name(source)
         with self.still:
-            files, chunks, totals = [*self._files], {*self.chunks}, self.totals
-        self._write(self._folder, files, chunks, totals)
+            files, chunks = [*self._files.get(source, ())], self._chunks_of(source)
+            totals = self.by_source.get(source, Totals())
+        self._write(target, files, chunks, totals)
         with self.still:
-            self._files = [self._folder / FOLDED, *self._files[len(files) :]]
-        remove_all([path for path in files if path.name != FOLDED])
+            self._files[source] = [target, *self._files.get(source, [])[len(files) :]]
+        remove_all([path for path in files if path != target])
         logger.debug("the counts of %d chunks are in one file", len(chunks))
 
-    def _write(self, folder: Path, files: list[Path], chunks: set[int], totals: Totals) -> None:
-        head = FoldedHead(tuple(sorted(chunks)), totals)
-        write_atomically(folder / FOLDED, head.to_bytes(), b"\n", self._together(files).payload)
+    def _source_of(self, chunk: int) -> int:
+        return self._sources[chunk] if self._sources else 0
 
-    def _together(self, files: list[Path]) -> FoldedCounts:
+    def _chunks_of(self, source: int) -> set[int]:
+        return {chunk for chunk in self.chunks if self._source_of(chunk) == source}
+
+    def _write(self, target: Path, files: list[Path], chunks: set[int], totals: Totals) -> None:
+        head = FoldedHead(tuple(sorted(chunks)), totals)
+        write_atomically(target, head.to_bytes(), b"\n", self._together(files).payload)
+
+    def _together(self, files: list[Path], times: Sequence[int] | None = None) -> FoldedCounts:
         payloads = []
         for path in files:
             with explained(path):
                 payloads.append(payload_in(path))
         try:
-            return FoldedCounts(payloads, self._digest)
+            return FoldedCounts(payloads, self._digest, times)
         except KernelError as error:
             # Some kinds have nothing to do with any one file.
             index = vars(error).get("index")
@@ -210,6 +245,7 @@ class Ledger:
         try:
             with explained(path):
                 found, totals = said_by(path, chunks)
+                self._demand_in_place(path, found)
                 info = Counts.check_payload(payload_in(path), self._digest) if mend else None
         except DamagedError as error:
             if not mend:
@@ -219,12 +255,23 @@ class Ledger:
         else:
             self._note(path, found, totals, info)
 
+    def _demand_in_place(self, path: Path, found: set[int]) -> None:
+        """Refuse what is not where this class writes it: it would be weighted wrongly, or twice.
+
+        Raises:
+            ValueError: A file with many chunks has some of another source.
+        """
+        if is_folded(path) and {folded_name(self._source_of(n)) for n in found} - {path.name}:
+            raise ValueError("it has counts of another source")
+
     def _note(
         self, path: Path, chunks: set[int], totals: Counted | Totals, info: PayloadInfo | None
     ) -> None:
         self.chunks |= chunks
         self.totals = self.totals.plus(totals)
-        self._files.append(path)
+        source = self._source_of(min(chunks, default=0))
+        self.by_source[source] = self.by_source.get(source, Totals()).plus(totals)
+        self._files.setdefault(source, []).append(path)
         if info is not None:
             self._distinct.see(info.least_hashes)
 

@@ -15,10 +15,12 @@ from bpefleet.shared.wire.keys import LARGEST_PAYLOAD
 from bpefleet.shared.wire.messages import Counted, Int, Message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 FOLDED: Final = "folded.counts"
+_FOLDED_OF: Final = "folded-{:04}.counts"
+_MANY: Final = "folded*.counts"
 _PARTS: Final = "part-*.counts"
 _LONGEST_HEAD: Final = 1 << 26
 """Bytes of the first line: the numbers of some eight million chunks."""
@@ -78,7 +80,7 @@ class Totals(Message, frozen=True):
 
 
 class FoldedHead(Message, frozen=True):
-    """The first line of `folded.counts`: the chunks in it, and their sums."""
+    """The first line of a file with many chunks' counts: the chunks in it, and their sums."""
 
     chunks: tuple[Int, ...]
     totals: Totals
@@ -96,18 +98,52 @@ def read_index(folder: Path, count: int | None = None) -> tuple[set[int], Totals
     """
     chunks: set[int] = set()
     totals = Totals()
-    for path in files_in(folder):
-        # A running producer may have compacted it just now.
-        if path.name == FOLDED or (chunk_of(path) not in chunks and os.path.lexists(path)):
-            with explained(path):
-                more, sums = said_by(path, count)
-            chunks |= more
-            totals = totals.plus(sums)
+    for more, sums in _said(folder, count):
+        chunks |= more
+        totals = totals.plus(sums)
     return chunks, totals
 
 
+def read_sums(folder: Path, sources: Sequence[int]) -> dict[int, Totals]:
+    """The sums of the folded chunks by their source, likewise.
+
+    Args:
+        folder: The ledger's.
+        sources: For each chunk of the run its source.
+
+    Raises:
+        OutputError: A file is damaged.
+    """
+    found: dict[int, Totals] = {}
+    for chunks, sums in _said(folder, len(sources)):
+        source = sources[min(chunks)] if chunks else 0
+        found[source] = found.get(source, Totals()).plus(sums)
+    return found
+
+
+def _said(folder: Path, count: int | None) -> Iterator[tuple[set[int], Counted | Totals]]:
+    chunks: set[int] = set()
+    for path in files_in(folder):
+        # A running producer may have compacted it just now.
+        if is_folded(path) or (chunk_of(path) not in chunks and os.path.lexists(path)):
+            with explained(path):
+                more, sums = said_by(path, count)
+            chunks |= more
+            yield more, sums
+
+
+def folded_name(source: int) -> str:
+    """What the file is called that has many chunks of a source."""
+    return _FOLDED_OF.format(source) if source else FOLDED
+
+
+def is_folded(path: Path) -> bool:
+    """Whether a file of the ledger has many chunks."""
+    return path.name.startswith("folded")
+
+
 def files_in(folder: Path) -> list[Path]:
-    """The ledger's files, `folded.counts` first: it may hold chunks that are in parts as well.
+    """The ledger's files, with many chunks first: these may be in parts as well.
 
     An empty list if there is no folder: it may be removed once the run is done.
 
@@ -122,8 +158,7 @@ def files_in(folder: Path) -> list[Path]:
         parts = sorted(
             part for part in folder.glob(_PARTS) if part.stem[len("part-") :].isdecimal()
         )
-        folded = folder / FOLDED
-        return [folded, *parts] if os.path.lexists(folded) else parts
+        return [*sorted(folder.glob(_MANY)), *parts]
 
 
 def said_by(path: Path, chunks: int | None) -> tuple[set[int], Counted | Totals]:
@@ -136,7 +171,7 @@ def said_by(path: Path, chunks: int | None) -> tuple[set[int], Counted | Totals]
     with _opened(path) as file:
         head = _head(file)
     said: Counted | Totals
-    if path.name == FOLDED:
+    if is_folded(path):
         folded = FoldedHead.from_bytes(head)
         found, said = set(folded.chunks), folded.totals
     else:
@@ -153,7 +188,7 @@ def payload_in(path: Path) -> bytes:
     with _opened(path) as file:
         start = len(_head(file))
         size = os.fstat(file.fileno()).st_size - start
-    if path.name != FOLDED and size > LARGEST_PAYLOAD:
+    if not is_folded(path) and size > LARGEST_PAYLOAD:
         raise ValueError(f"{size:,} bytes are more than the counts of a chunk can be")
     # Not the buffered file: it would copy everything to join its buffer with the rest.
     with _opened(path, buffering=0) as raw:

@@ -10,6 +10,7 @@ from bpefleet.producer.store.stage import Took
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.tokenizer import MANIFEST
 from bpefleet.shared.wire.messages import Message, MessageError, Natural
+from bpefleet.shared.wire.status import SourceView
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,12 +43,14 @@ class Facts(Message, frozen=True):
         stages: What each stage took, by name, in order.
         missing: The chunks that are not in the counts.
         counts_of: The run whose counts are merged again, in words; empty if this one counted.
+        mixture: The sources of a mixture; none if the corpus is none.
     """
 
     versions: dict[str, str]
     stages: dict[str, Took]
     missing: tuple[Missing, ...]
     counts_of: str = ""
+    mixture: tuple[SourceView, ...] = ()
 
 
 class Source(Message, frozen=True):
@@ -69,7 +72,8 @@ class Sums(Message, frozen=True):
         unmatched_bytes: Bytes that the regex matched nowhere.
         merges: Merges made.
         vocab_size: Tokens of the vocabulary.
-        pretoken_bytes: Bytes of all pre-tokens; 0 if a version before did not note it.
+        pretoken_bytes: Bytes of all pre-tokens; 0 if a version before did not note it. Of a
+            mixture with weights, this and the next as the weights say, in the least whole numbers.
         tokens: The tokens that these become when they are encoded; likewise.
         records: Records, as of JSON Lines and tables.
         absent: Those of them that have no text.
@@ -105,7 +109,7 @@ class Manifest(Message, frozen=True, forbid_unknown_fields=False, omit_defaults=
     """What was trained, on what, how. Versions before and after may note less or more.
 
     Attributes:
-        versions: As in `Facts`, like the next two and `counts_of`.
+        versions: As in `Facts`, like the next two, `counts_of` and `mixture`.
         stages: Also those of the trainer.
         missing: The chunks that the run did without.
         run: The run's id.
@@ -129,6 +133,7 @@ class Manifest(Message, frozen=True, forbid_unknown_fields=False, omit_defaults=
     counts_of: str = ""
     longest_token: LongestToken | None = None
     ended: float | None = None
+    mixture: tuple[SourceView, ...] = ()
 
 
 def read_manifest(folder: Path) -> Manifest | None:

@@ -25,6 +25,7 @@ def main() -> None:
     from bpefleet.producer.store.directory import RunDirectory  # noqa: PLC0415  likewise
     from bpefleet.producer.store.ledger import Ledger  # noqa: PLC0415  likewise
     from bpefleet.producer.store.manifest import Facts  # noqa: PLC0415  likewise
+    from bpefleet.producer.store.mixture import weighted_counts  # noqa: PLC0415  likewise
     from bpefleet.producer.store.stage import Stage  # noqa: PLC0415  likewise
     from bpefleet.producer.training import answers  # noqa: PLC0415  likewise
     from bpefleet.producer.training.trainer import train_tokenizer  # noqa: PLC0415  likewise
@@ -43,8 +44,14 @@ def main() -> None:
         directory = RunDirectory.open(Path(sys.argv[1]))
         plan = directory.plan
         # The producer, which holds the directory, has mended and tidied it.
-        ledger = Ledger(directory.counts, plan.digest, chunks=len(plan.chunks), tidy=False)
-        counts = ledger.folded()
+        ledger = Ledger(
+            directory.counts,
+            plan.digest,
+            chunks=len(plan.chunks),
+            sources=plan.chunk_sources,
+            tidy=False,
+        )
+        counts = weighted_counts(plan, ledger)
         facts = replace(facts, stages=facts.stages | {"fold": begun.took()})
         say(answers.Folded(len(counts)))
         manifest = train_tokenizer(

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     Progress = Callable[[int, Picked], object]
 
 
+_MOST: Final = (1 << 64) - 1
+"""The greatest count there is."""
 _SHOWN: Final = 4096
 """Bytes of the longest token that the manifest spells."""
 
@@ -42,7 +44,7 @@ def train_tokenizer(
 
     Args:
         directory: The run.
-        counts: Its pre-tokens' counts; emptied.
+        counts: Its pre-tokens' counts, as `weighted_counts` gives them; emptied.
         totals: Their sums.
         facts: What is known of the run so far.
         progress: Called about ten times a second, and in the end, with the number of merges made
@@ -60,7 +62,8 @@ def train_tokenizer(
     options = directory.plan.options
     unique = len(counts)
     start = Stage()
-    tokenizer, merged = _merge(counts, options, progress)
+    least = min(directory.plan.scale.least(options.min_frequency), _MOST)
+    tokenizer, merged = _merge(counts, options, least, progress)
     stages = facts.stages | {"merge": start.took()}
     made = len(tokenizer.merges)
     if made < options.merges and not options.allow_fewer_merges:
@@ -79,13 +82,16 @@ def train_tokenizer(
         files=files,
         counts_of=facts.counts_of,
         longest_token=_longest(tokenizer),
+        mixture=facts.mixture,
         ended=round(time.time(), 3),
     )
     write_manifest(directory.path, manifest)
     return manifest
 
 
-def _merge(counts: FoldedCounts, options: Options, progress: Progress) -> tuple[Tokenizer, Merged]:
+def _merge(
+    counts: FoldedCounts, options: Options, least: int, progress: Progress
+) -> tuple[Tokenizer, Merged]:
     tokens = [bytes([byte]) for byte in range(BYTES)]
     pairs: list[tuple[bytes, bytes]] = []
     shown = Shown()
@@ -102,7 +108,7 @@ def _merge(counts: FoldedCounts, options: Options, progress: Progress) -> tuple[
             counts,
             options.merges,
             tie_break=options.tie_break,
-            min_frequency=options.min_frequency,
+            min_frequency=least,
             max_token_length=options.max_token_length or None,
             progress=extend,
             consume=True,

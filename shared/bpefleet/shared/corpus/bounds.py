@@ -5,16 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from bpefleet.shared.corpus.counted import MOST_TEXT
 from bpefleet.shared.corpus.decompress import MOST_FREE, MOST_PER_BYTE
-from bpefleet.shared.corpus.formats import JSON_LINES, TABLES, TEXT, compression_of, kind_of
+from bpefleet.shared.corpus.formats import (
+    COUNTS,
+    COUNTS_TABLE,
+    JSON_LINES,
+    TABLES,
+    TEXT,
+    compression_of,
+    kind_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bpefleet.shared.wire.messages import Segment
 
-_ANY: Final = 1 << 50
-"""Bytes of text that no chunk has. A table's dictionary may hold a text once and mean it often."""
+_ANY: Final = MOST_TEXT
+"""A table's dictionary may hold a text once and mean it often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +45,13 @@ class Bounds:
         )
 
 
-def bounds(segments: Iterable[Segment]) -> Bounds:
-    """What a chunk of these segments can hold."""
+def bounds(segments: Iterable[Segment], *, sampled: bool = False) -> Bounds:
+    """What a chunk of these segments can hold, or a sample of it."""
     each = [_of(segment) for segment in segments]
+    least = 0 if sampled else 1
     return Bounds(
-        (sum(one.text[0] for one in each), sum(one.text[1] for one in each)),
-        (sum(one.records[0] for one in each), sum(one.records[1] for one in each)),
+        (least * sum(one.text[0] for one in each), sum(one.text[1] for one in each)),
+        (least * sum(one.records[0] for one in each), sum(one.records[1] for one in each)),
     )
 
 
@@ -49,6 +59,8 @@ def _of(segment: Segment) -> Bounds:
     size = segment.end - segment.start
     if segment.format == TEXT:
         return Bounds((size, size), (0, 0))
+    if kind_of(segment.format) in (COUNTS, COUNTS_TABLE):
+        return Bounds((0, MOST_TEXT), (0, 0))
     if segment.format in TABLES:
         return Bounds((0, _ANY), (size, size))
     size = max(size, segment.until - segment.start)

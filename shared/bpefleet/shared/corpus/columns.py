@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from bpefleet.shared.errors import UsageError
 
@@ -12,6 +12,13 @@ if TYPE_CHECKING:
 
 _OFFSET_BYTES: Final[dict[str, Literal[4, 8]]] = {"binary": 4, "large_binary": 8}
 _PLAIN: Final = ("string", "large_string", *_OFFSET_BYTES)
+
+
+class RowSampler(Protocol):
+    """Takes some rows of a table: `bpefleet.kernel.Sampler`, which nothing in `shared` imports."""
+
+    def rows(self, first: int, count: int) -> bytes:
+        """Of rows from `first` on those that are taken, as native integers of 8 bytes from 0 on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +33,8 @@ class Texts:
         absent: Those of them that have no text, and are not in `offsets`.
         first: The number of the first row in its file, from 0.
         present: Which of the rows have a text, as Arrow's array; None where all have.
+        taken: The rows that a sampler took, as Arrow's array, and no others are meant above; None
+            where it is all.
     """
 
     data: Any
@@ -35,23 +44,31 @@ class Texts:
     absent: int
     first: int
     present: Any = None
+    taken: Any = None
 
     def place(self, document: int) -> str:
         """Where in its file the text of a number is."""
         if self.present is not None:
             rows = (i for i, there in enumerate(self.present.to_pylist()) if there)
             document = next(row for n, row in enumerate(rows) if n == document)
+        if self.taken is not None:
+            document = self.taken[document].as_py()
         return f"row {self.first + document}"
 
 
-def texts(column: Any, first: int) -> Texts:
-    """The texts of a column, which begins with row `first` of its file.
+def texts(column: Any, first: int, sampler: RowSampler | None = None) -> Texts:
+    """The texts of a column, which begins with row `first` of its file, or a sample of them.
 
     Damaged files have offsets that lead anywhere: they are looked at before they are used.
     """
     column.validate()
     array = _as_binary(column)
     array.validate(full=True)
+    taken = None
+    if sampler is not None:
+        taken = _indices(sampler.rows(first, len(array)))
+        array = array.take(taken)
+    records = len(array)
     absent, present = array.null_count, None
     if absent:
         present, array = array.is_valid(), array.drop_null()
@@ -61,7 +78,13 @@ def texts(column: Any, first: int) -> Texts:
         offsets, data = bytes(width), b""
     else:
         offsets = offsets.slice(array.offset * width, (len(array) + 1) * width)
-    return Texts(data or b"", offsets, width, len(column), absent, first, present)
+    return Texts(data or b"", offsets, width, records, absent, first, present, taken)
+
+
+def _indices(rows: bytes) -> Any:
+    import pyarrow as pa  # noqa: PLC0415  slow to import
+
+    return pa.Array.from_buffers(pa.int64(), len(rows) // 8, [None, pa.py_buffer(rows)])
 
 
 def rows_at_once(column: Any, few: int) -> int:
@@ -144,6 +167,17 @@ def _readable(fields: Any, above: str) -> Iterator[str]:
             yield above + field.name
         elif pa.types.is_struct(field.type):
             yield from _readable(field.type, f"{above}{field.name}.")
+
+
+def column_path(schema: Any, path: Sequence[str]) -> tuple[str, ...]:
+    """The names that lead to a column: one, if there is a column with dots in its name.
+
+    Args:
+        schema: Of the table.
+        path: What was asked for, divided at its dots.
+    """
+    name = ".".join(path)
+    return (name,) if name in schema.names else tuple(path)
 
 
 def has_column(schema: Any, path: Sequence[str], file: str) -> bool:

@@ -16,7 +16,13 @@ ARROW: Final = "arrow"
 """Arrow's file and stream formats, of which Feather is one. As in Parquet, a row is a document."""
 
 TABLES: Final = (PARQUET, ARROW)
-"""Kinds whose parts are counted in rows, not in bytes; they have compressions of their own."""
+"""Kinds with a column of texts; they have compressions of their own."""
+COUNTS: Final = "counts"
+"""Lines of pre-tokens and their counts."""
+COUNTS_TABLE: Final = "counts-parquet"
+"""A Parquet file of them."""
+ROWS: Final = (*TABLES, COUNTS_TABLE)
+"""Kinds whose parts are counted in rows, not in bytes."""
 COMPRESSIONS: Final = ("gzip", "zstd", "xz", "bzip2")
 
 
@@ -37,4 +43,6 @@ FORMATS: Final = (
     *(f"{JSON_LINES}+{each}" for each in COMPRESSIONS),
     *TABLES,
 )
+"""Every format of texts."""
+KNOWN: Final = (*FORMATS, COUNTS, *(f"{COUNTS}+{each}" for each in COMPRESSIONS), COUNTS_TABLE)
 """Every format that is read."""

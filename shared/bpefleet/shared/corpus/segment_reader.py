@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from bpefleet.shared.corpus.counted import counted_lines, counted_rows
 from bpefleet.shared.corpus.decompress import decompressed
-from bpefleet.shared.corpus.formats import JSON_LINES, compression_of, kind_of
+from bpefleet.shared.corpus.formats import COUNTS_TABLE, JSON_LINES, compression_of, kind_of
 from bpefleet.shared.corpus.owned import LINES, Owned
 from bpefleet.shared.corpus.tables import table_fields, table_rows
 from bpefleet.shared.errors import SourceChangedError, SourceError, UsageError
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from contextlib import AbstractContextManager
 
-    from bpefleet.shared.corpus.columns import Texts
+    from bpefleet.shared.corpus.columns import RowSampler, Texts
+    from bpefleet.shared.corpus.counted import Pairs
     from bpefleet.shared.corpus.files import File
     from bpefleet.shared.corpus.owned import Finder
     from bpefleet.shared.wire.messages import Segment
@@ -114,9 +117,18 @@ class SegmentReader:
         first, last = not (part and segment.start), not segment.until
         return owned, owned.pieces(first=first, last=last)
 
-    def rows(self, segment: Segment, file: File) -> Iterator[Texts]:
-        """The texts of a table's rows."""
-        return table_rows(file, segment, self.field)
+    def rows(
+        self, segment: Segment, file: File, sampler: RowSampler | None = None
+    ) -> Iterator[Texts]:
+        """The texts of a table's rows, or of those that a sampler takes."""
+        return table_rows(file, segment, self.field, sampler)
+
+    def counts(self, segment: Segment, file: File) -> Iterator[tuple[int, Pairs]]:
+        """Pre-tokens and their counts, some at a time, and the bytes of text they stand for."""
+        if segment.format == COUNTS_TABLE:
+            return counted_rows(file, segment)
+        line = partial(self.line, segment, file)
+        return counted_lines(self.lines(segment, file), line, segment.path)
 
     def fields(self, segment: Segment, file: File) -> list[str]:
         """The fields that a file's first record has; of a table, the columns with text."""

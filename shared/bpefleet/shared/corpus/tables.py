@@ -5,19 +5,28 @@ from __future__ import annotations
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from bpefleet.shared.corpus.columns import has_column, none_of, rows_at_once, text_columns, texts
+from bpefleet.shared.corpus.columns import (
+    column_path,
+    has_column,
+    none_of,
+    rows_at_once,
+    text_columns,
+    texts,
+)
 from bpefleet.shared.corpus.formats import PARQUET
 from bpefleet.shared.errors import SourceChangedError, SourceError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from bpefleet.shared.corpus.columns import Texts
+    from bpefleet.shared.corpus.columns import RowSampler, Texts
     from bpefleet.shared.corpus.files import File
     from bpefleet.shared.wire.messages import Segment
 
 _BATCH: Final = 4 << 20
 """Bytes of text that are decoded at once, about: enough that calls cost nothing."""
+_FEWEST_ROWS: Final = 16
+"""Rows of a batch at the least, though other columns may be large."""
 _MOST_ROWS: Final = 1 << 13
 """Rows of a batch at the most: how long a dictionary's texts are the file does not tell."""
 _BUFFER: Final = 1 << 20
@@ -27,13 +36,16 @@ _ARROW_FILE: Final = b"ARROW1"
 _FEATHER_1: Final = b"FEA1"
 
 
-def table_rows(file: File, segment: Segment, path: Sequence[str]) -> Iterator[Texts]:
+def table_rows(
+    file: File, segment: Segment, path: Sequence[str], sampler: RowSampler | None = None
+) -> Iterator[Texts]:
     """The texts of a segment's rows.
 
     Args:
         file: The open file.
         segment: Its rows.
         path: The name of the text's column, and those of the fields in it that lead to the text.
+        sampler: Takes some of them; None for all.
 
     Raises:
         SourceError: The file is damaged, or pyarrow is not installed.
@@ -44,13 +56,47 @@ def table_rows(file: File, segment: Segment, path: Sequence[str]) -> Iterator[Te
         parts = _parquet if segment.format == PARQUET else _arrow
         at = segment.start
         for column, rows in parts(source, segment, path):
-            yield none_of(rows, at) if column is None else texts(column, at)
+            yield none_of(rows, at) if column is None else texts(column, at, sampler)
             at += rows
-        if at < segment.end:
-            raise SourceChangedError(
-                f"{segment.path} ends at row {at}, before {segment.end}",
-                hint="the file changed since the run was planned; start a new run",
-            )
+        _demand_all(segment, at)
+
+
+def parquet_rows(
+    file: File,
+    segment: Segment,
+    columns: Sequence[str],
+    rows: int,
+    demand: Callable[[Any, str], object],
+) -> Iterator[tuple[int, Any]]:
+    """The rows of a segment of a Parquet file: record batches, each with its first row's number.
+
+    Args:
+        file: The open file.
+        segment: Its rows.
+        columns: The columns to read.
+        rows: Rows of a batch at the most.
+        demand: Called with the file's schema and its name before anything is read.
+
+    Raises:
+        SourceError: The file is damaged, or pyarrow is not installed.
+        SourceChangedError: It has fewer rows.
+    """
+    with _table(file, segment.path) as source:
+        table, begin, at = _opened_parquet(source), 0, segment.start
+        demand(table.schema_arrow, segment.path)
+        for group in range(table.metadata.num_row_groups):
+            end = begin + table.metadata.row_group(group).num_rows
+            if begin < segment.end and end > segment.start:
+                for batch in table.iter_batches(rows, [group], [*columns], use_threads=False):
+                    batch.validate(full=True)
+                    first = min(len(batch), max(0, segment.start - begin))
+                    part = batch.slice(first, max(0, segment.end - begin - first))
+                    if len(part):
+                        yield at, part
+                    at += len(part)
+                    begin += len(batch)
+            begin = end
+        _demand_all(segment, at)
 
 
 def table_fields(file: File, segment: Segment) -> list[str]:
@@ -61,10 +107,29 @@ def table_fields(file: File, segment: Segment) -> list[str]:
         return text_columns(_opened_arrow(source, segment.path).schema)
 
 
+def parquet_metadata(file: File, path: str) -> dict[bytes, bytes]:
+    """What a Parquet file says of itself, by keys of those who wrote it.
+
+    Raises:
+        SourceError: The file is damaged.
+        UsageError: pyarrow is not installed.
+    """
+    with _table(file, path) as source:
+        return dict(_opened_parquet(source).schema_arrow.metadata or {})
+
+
 def load() -> None:
     """Import pyarrow, if it is there: it takes a quarter of a second, as counting a chunk may."""
     with suppress(ImportError):
         from pyarrow import compute, ipc, parquet  # noqa: F401, PLC0415  an extra
+
+
+def _demand_all(segment: Segment, at: int) -> None:
+    if at < segment.end:
+        raise SourceChangedError(
+            f"{segment.path} ends at row {at}, before {segment.end}",
+            hint="the file changed since the run was planned; start a new run",
+        )
 
 
 @contextmanager
@@ -104,6 +169,7 @@ def _opened_parquet(source: Any) -> Any:
 def _parquet(source: Any, segment: Segment, path: Sequence[str]) -> Iterator[tuple[Any, int]]:
     """The column's parts and their rows, from the row groups that the segment touches."""
     table, name = _opened_parquet(source), ".".join(path)
+    path = column_path(table.schema_arrow, path)
     if not has_column(table.schema_arrow, path, segment.path):
         yield None, max(0, min(segment.end, table.metadata.num_rows) - segment.start)
         return
@@ -112,12 +178,10 @@ def _parquet(source: Any, segment: Segment, path: Sequence[str]) -> Iterator[tup
         about = table.metadata.row_group(group)
         end = begin + about.num_rows
         if begin < segment.end and end > segment.start:
-            size = sum(
-                column.total_uncompressed_size
-                for column in map(about.column, range(about.num_columns))
-                if column.path_in_schema == name
-            )
-            rows = max(1, min(_MOST_ROWS, _BATCH * about.num_rows // max(1, size)))
+            # What this column takes is not asked: where a footer is damaged, pyarrow would end the
+            # process (see `bpefleet.producer.planning.formats.parquet_footer`).
+            size = about.total_byte_size
+            rows = max(_FEWEST_ROWS, min(_MOST_ROWS, _BATCH * about.num_rows // max(1, size)))
             batches = table.iter_batches(rows, [group], [name], use_threads=False)
             yield from _within(batches, begin, segment, path)
         begin = end
@@ -145,6 +209,7 @@ def _opened_arrow(source: Any, path: str, column: int | None = None) -> Any:
 def _arrow(source: Any, segment: Segment, path: Sequence[str]) -> Iterator[tuple[Any, int]]:
     """The column's parts and their rows, from the record batches that the segment touches."""
     schema = _opened_arrow(source, segment.path).schema
+    path = column_path(schema, path)
     if not has_column(schema, path, segment.path):
         yield None, segment.end - segment.start
         return
@@ -166,7 +231,9 @@ def _within(
         end = begin + batch.num_rows
         first, last = max(begin, segment.start), min(end, segment.end)
         if first < last:
-            column = batch.column(0).slice(first - begin, last - first)
+            # Parquet gives two, if one has the dots in its name that lead to the other.
+            index = batch.schema.get_all_field_indices(path[0])[0]
+            column = batch.column(index).slice(first - begin, last - first)
             if path[1:]:
                 column.validate()
                 column = compute.struct_field(column, list(path[1:]))

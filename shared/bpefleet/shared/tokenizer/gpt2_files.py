@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from bpefleet.shared.tokenizer.bytelevel import unspell
+from bpefleet.shared.pretokens.bytelevel import unspell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

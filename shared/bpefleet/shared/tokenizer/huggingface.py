@@ -13,8 +13,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bpefleet.shared.errors import UsageError
+from bpefleet.shared.pretokens.bytelevel import spell, spelled_bytes
 from bpefleet.shared.pretokens.patterns import CUSTOM
-from bpefleet.shared.tokenizer.bytelevel import spell, spelled_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

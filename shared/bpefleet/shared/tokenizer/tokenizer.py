@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import orjson
 
 from bpefleet.shared.errors import OutputError, UnknownTokenError, UsageError
+from bpefleet.shared.pretokens.bytelevel import spell
 from bpefleet.shared.pretokens.engines import why_not_huggingface, why_not_tiktoken
 from bpefleet.shared.pretokens.patterns import Pattern, resolve
-from bpefleet.shared.tokenizer.bytelevel import spell
 from bpefleet.shared.tokenizer.encoding import OrdinaryEncoder
 from bpefleet.shared.tokenizer.gpt2_files import read_bytes, read_merges, read_vocab
 from bpefleet.shared.tokenizer.huggingface import tokenizer_json

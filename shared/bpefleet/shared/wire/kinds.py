@@ -25,6 +25,10 @@ class Result(Protocol):
         """The Redis key of the payload; empty if the message is all there is."""
 
     @property
+    def size(self) -> int:
+        """Bytes of the payload."""
+
+    @property
     def bytes_read(self) -> int:
         """Bytes of text read."""
 

@@ -82,6 +82,20 @@ class Segment(Message, frozen=True, omit_defaults=True):
     until: Int = 0
 
 
+class Sample(Message, frozen=True):
+    """Which documents of a chunk are counted; see `bpefleet.shared.corpus.sampling`.
+
+    Attributes:
+        source: The source's name.
+        share: The share of its documents, of `sampling.WHOLE`.
+        files: For each segment, what its file is called in the hash.
+    """
+
+    source: str
+    share: Natural
+    files: tuple[str, ...]
+
+
 class CountSpec(Message, frozen=True):
     """What a worker needs to count one chunk.
 
@@ -92,6 +106,7 @@ class CountSpec(Message, frozen=True):
         errors: `strict` or `replace`, for bytes that are not UTF-8.
         digest: Hex digest of what the counts depend on (see `patterns.counting_digest`).
         text_field: Where a record has its text: a key or column, dotted where they are nested.
+        sample: Which documents are counted; None for all.
     """
 
     segments: tuple[Segment, ...]
@@ -100,6 +115,7 @@ class CountSpec(Message, frozen=True):
     errors: str
     digest: str
     text_field: str = "text"
+    sample: Sample | None = None
 
 
 class Counted(Message, frozen=True):

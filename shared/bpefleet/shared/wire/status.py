@@ -81,6 +81,32 @@ class Examples(Message, frozen=True):
     longest: tuple[Token, ...]
 
 
+class SourceView(Message, frozen=True):
+    """A source of a mixture, and what was counted of it.
+
+    Attributes:
+        name: Its name.
+        weight: How often its documents count: a fraction, such as `3/2`.
+        sample: The share of its documents that is taken.
+        files: Its files.
+        bytes: Bytes of text counted.
+        pretokens: Pre-tokens counted, each once.
+        records: Records, as of JSON Lines and tables.
+        absent: Those of them that have no text.
+        share: Its share of all pre-tokens that are counted, as they are weighted; 0 if none are.
+    """
+
+    name: str
+    weight: str
+    sample: float
+    files: Int
+    bytes: Int
+    pretokens: Int
+    records: Int
+    absent: Int
+    share: float
+
+
 class Merging(Message, frozen=True):
     """How merging goes.
 
@@ -131,6 +157,7 @@ class Snapshot(Message, frozen=True):
         redis_away: Unix seconds since when Redis does not answer the producer; 0 if it does.
         records: Records in the ledger, as of JSON Lines and tables.
         absent: Those of them that have no text.
+        sources: The sources of a mixture; none if the corpus is none.
     """
 
     run: str
@@ -165,6 +192,7 @@ class Snapshot(Message, frozen=True):
     redis_away: float = 0.0
     records: Int = 0
     absent: Int = 0
+    sources: tuple[SourceView, ...] = ()
 
     @property
     def name(self) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from rq import get_current_job
 
 from bpefleet.kernel.segments import count_segments
-from bpefleet.shared.corpus.formats import TABLES
+from bpefleet.shared.corpus.formats import ROWS
 from bpefleet.shared.corpus.reading import count_spec
 from bpefleet.shared.corpus.tables import load
 from bpefleet.shared.queue.attempt_log import log_segments
@@ -30,7 +30,7 @@ def prepare(spec: object) -> None:
         spec: What it will be told to do, not checked yet.
     """
     with suppress(MessageError):
-        if any(part.format in TABLES for part in CountSpec.from_json(spec).segments):
+        if any(part.format in ROWS for part in CountSpec.from_json(spec).segments):
             load()
 
 

@@ -6,17 +6,31 @@ import shlex
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.shared.corpus.formats import ARROW, COMPRESSIONS, JSON_LINES, PARQUET, TABLES, TEXT
+from bpefleet.shared.corpus.formats import (
+    ARROW,
+    COMPRESSIONS,
+    COUNTS,
+    JSON_LINES,
+    PARQUET,
+    TABLES,
+    TEXT,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 AUTO: Final = "auto"
-ASKED: Final = (AUTO, TEXT, JSON_LINES, *TABLES)
+ASKED: Final = (AUTO, TEXT, JSON_LINES, *TABLES, COUNTS)
 """How files may be read: by what they are, or each as one kind. Compressions are always told."""
 BINARY: Final = "binary"
 NAMES: Final[Mapping[str, str]] = MappingProxyType(
-    {TEXT: "plain text", JSON_LINES: "JSON Lines", PARQUET: "Parquet", ARROW: "Arrow"}
+    {
+        TEXT: "plain text",
+        JSON_LINES: "JSON Lines",
+        PARQUET: "Parquet",
+        ARROW: "Arrow",
+        COUNTS: "a table of counts",
+    }
 )
 """Kinds that are read, and what they are called in words and in `ENDINGS`."""
 ENDINGS: Final[Mapping[str, str]] = MappingProxyType(

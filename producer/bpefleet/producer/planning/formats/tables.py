@@ -8,9 +8,11 @@ from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from bpefleet.producer.planning.formats.arrow_messages import record_batches
+from bpefleet.producer.planning.formats.parquet_footer import first_groups
 from bpefleet.producer.planning.opening import opened_source
-from bpefleet.shared.corpus.columns import holds_text, text_columns, texts
-from bpefleet.shared.corpus.formats import PARQUET
+from bpefleet.shared.corpus.columns import column_path, holds_text, text_columns, texts
+from bpefleet.shared.corpus.counted import demand_columns
+from bpefleet.shared.corpus.formats import ARROW, COUNTS_TABLE, PARQUET
 from bpefleet.shared.errors import SourceError, UsageError
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 _SAMPLE: Final = 1000
 """Rows whose text is measured."""
+_GROUPS: Final = 64
+"""Row groups whose columns are looked at; the others are taken to be like them together."""
 _NAMED: Final = 20
 """Columns that an error names."""
 _MOST: Final = 1 << 50
@@ -48,7 +52,7 @@ def rows_and_text(file: File, path: str, format_: str, field: str) -> tuple[int,
         SourceError: It is damaged, or has no such column, or one that holds no text.
         UsageError: pyarrow is not installed.
     """
-    look = _parquet if format_ == PARQUET else _arrow
+    look = {PARQUET: _parquet, COUNTS_TABLE: _counts}.get(format_, _arrow)
     with _errors(path), file.stream() as stream:
         rows, text = look(stream, file, path, field)
         if not (0 <= rows < _MOST and 0 <= text < _MOST):
@@ -65,7 +69,7 @@ def edges(file: SourceFile) -> list[int]:
     """
     try:
         with opened_source(file.path) as source, _errors(file.path):
-            if file.format != PARQUET:
+            if file.format == ARROW:
                 return list(accumulate(rows for rows, _ in record_batches(source)))
             with source.stream() as data:
                 found = _arrow_library("parquet").ParquetFile(data).metadata
@@ -75,21 +79,25 @@ def edges(file: SourceFile) -> list[int]:
         raise SourceError(f"{file.path}: {error.strerror}") from error
 
 
-def _parquet(stream: Any, _file: File, path: str, field: str) -> tuple[int, int]:
+def _parquet(stream: Any, file: File, path: str, field: str) -> tuple[int, int]:
     table = _arrow_library("parquet").ParquetFile(stream, pre_buffer=False, buffer_size=_BUFFER)
     _demand_text(table.schema_arrow, field, path)
     facts = table.metadata
-    column = next(i for i in range(len(table.schema)) if table.schema.column(i).path == field)
-    text, repeats = 0, False
-    for i in range(facts.num_row_groups):
-        chunk = facts.row_group(i).column(column)
-        text += chunk.total_uncompressed_size
-        repeats |= chunk.has_dictionary_page
-    if repeats:
+    columns = [group[field] for group in first_groups(file, _GROUPS)]
+    text = sum(column.size for column in columns)
+    sizes = [facts.row_group(i).total_byte_size for i in range(facts.num_row_groups)]
+    text += sum(sizes[_GROUPS:]) * text // max(1, sum(sizes[:_GROUPS]))
+    if any(column.has_dictionary for column in columns):
         first = next(table.iter_batches(_SAMPLE, columns=[field], use_threads=False), None)
         if first is not None and first.num_rows:
             text = max(text, _text_in(first, field) * facts.num_rows // first.num_rows)
     return facts.num_rows, max(1, text)
+
+
+def _counts(stream: Any, file: File, path: str, _field: str) -> tuple[int, int]:
+    table = _arrow_library("parquet").ParquetFile(stream)
+    demand_columns(table.schema_arrow, path)
+    return table.metadata.num_rows, file.size
 
 
 def _arrow(stream: Any, file: File, path: str, field: str) -> tuple[int, int]:
@@ -112,7 +120,7 @@ def _text_in(batch: RecordBatch, field: str) -> int:
     """Bytes of text in a column."""
     import pyarrow.compute as pc  # noqa: PLC0415  optional
 
-    name, *inner = field.split(".")
+    name, *inner = column_path(batch.schema, field.split("."))
     column: Any = batch.column(batch.schema.get_all_field_indices(name)[0])
     if inner:
         column.validate()  # of a damaged file, offsets may lead anywhere
@@ -124,7 +132,7 @@ def _text_in(batch: RecordBatch, field: str) -> int:
 
 def _demand_text(schema: Schema, field: str, path: str) -> None:
     """Make sure that a table has the column, and that it holds text."""
-    types = dict(_columns(schema))
+    types = dict(_columns(schema)) | dict(zip(schema.names, schema.types, strict=True))
     if field in types and holds_text(types[field]):
         return
     of_text = _listed(text_columns(schema))

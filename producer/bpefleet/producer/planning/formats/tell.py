@@ -23,7 +23,15 @@ from bpefleet.producer.planning.formats.names import (
 )
 from bpefleet.producer.planning.formats.opening_bytes import inflated
 from bpefleet.producer.planning.formats.signatures import by_first_bytes
-from bpefleet.shared.corpus.formats import COMPRESSIONS, JSON_LINES, TABLES, TEXT
+from bpefleet.shared.corpus.formats import (
+    COMPRESSIONS,
+    COUNTS,
+    COUNTS_TABLE,
+    JSON_LINES,
+    PARQUET,
+    TABLES,
+    TEXT,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,6 +66,8 @@ def format_of(file: File, path: str, *, picked: bool, asked: str = AUTO) -> str:
     """
     head = file.pread(_HEAD, 0)
     found = by_first_bytes(head)
+    if asked == COUNTS:
+        return _counts(found)
     stem, ending = splitext(path)  # noqa: PTH122  a Path for each file takes its time
     if found in COMPRESSIONS:
         if ENDINGS.get(_bare(ending)) in COMPRESSIONS:
@@ -69,6 +79,13 @@ def format_of(file: File, path: str, *, picked: bool, asked: str = AUTO) -> str:
         return kind if kind and asked in (AUTO, kind) else found
     ending = _bare(ending)
     return _kind(head, partial(file.pread, _RECORDS, 0), ending, picked, asked)
+
+
+def _counts(found: str) -> str:
+    """The format of a table of counts, by what its first bytes show."""
+    if found in COMPRESSIONS:
+        return f"{COUNTS}+{found}"
+    return {"": COUNTS, NAMES[PARQUET]: COUNTS_TABLE}.get(found, found)
 
 
 def _bare(ending: str) -> str:

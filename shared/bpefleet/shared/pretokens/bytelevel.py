@@ -15,6 +15,8 @@ _CHARACTER: Final = {byte: chr(byte) for byte in _PRINTABLE} | {
     byte: chr(256 + i) for i, byte in enumerate(_OTHERS)
 }
 _BYTE: Final = {character: byte for byte, character in _CHARACTER.items()}
+SPELLING: Final = frozenset(_BYTE)
+"""The characters that stand for bytes."""
 _TABLE: Final = {byte: ord(character) for byte, character in _CHARACTER.items()}
 _CONTINUATION: Final = bytes(range(0x80, 0xC0))
 """Bytes of UTF-8 that begin no character; a character has up to three."""

@@ -1,0 +1,1 @@
+"""Tests of mixtures as they are planned."""
