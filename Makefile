@@ -63,9 +63,12 @@ test-python: install ## Run the Python tests
 	$(BIN)/pytest -m 'not slow and serial' $$($(MARKED) mark.serial) || failed=1; \
 	exit $$failed
 
+# Properties once more, with all their examples. Where cases come from a list, the list is marked.
+test-slow: export BPEFLEET_ALL_EXAMPLES = 1
 test-slow: install ## Run the Python tests that show more of the same for long
 	failed=0; \
-	$(BIN)/pytest $(BESIDE) -m 'slow and not serial' $$($(MARKED) mark.slow) || failed=1; \
+	$(BIN)/pytest $(BESIDE) -m '(slow or hypothesis) and not serial' \
+		$$($(MARKED) mark.slow -e hypothesis -e exactness.cases) || failed=1; \
 	$(BIN)/pytest -m 'slow and serial' $$($(MARKED) mark.serial) || failed=1; \
 	exit $$failed
 

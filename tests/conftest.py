@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from bpefleet.producer.fleet.server import EmbeddedServer
 from bpefleet.shared.redis.connect import connect
+from tests.examples import number
 from tests.temporary import in_memory
 from tests.texts import english
 
@@ -38,6 +39,7 @@ WAITS: Final = "test_silence.py"
 settings.register_profile(
     "bpefleet",
     deadline=None,
+    max_examples=number(),
     derandomize=os.environ.get("CI") == "true",
     suppress_health_check=[HealthCheck.too_slow],
 )

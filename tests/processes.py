@@ -28,6 +28,14 @@ def is_alive(pid: int) -> bool:
         return False
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether a process is held still by SIGSTOP."""
+    try:
+        return bool(psutil.Process(pid).status() == psutil.STATUS_STOPPED)
+    except psutil.NoSuchProcess:
+        return False
+
+
 def are_gone(pids: Iterable[int]) -> bool:
     """Whether none of some processes is alive."""
     return not any(is_alive(pid) for pid in pids)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +16,6 @@ from bpefleet.shared.tokenizer import MANIFEST
 from tests.command import bpefleet, start
 from tests.eventually import eventually
 from tests.faults.corpora import SLOW, slow_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 VOCAB = ("--vocab-size", 600)
 PIECES = ("--chunk-size", "100kB")
@@ -42,6 +41,16 @@ def bad(tmp_path: Path, corpus: Path) -> Path:
     with (folder / "b.txt").open("ab") as file:
         file.write(b" caf\xe9 ole")
     return folder
+
+
+@pytest.fixture(scope="module")
+def failed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run whose only chunk failed; for copying."""
+    folder = tmp_path_factory.mktemp("failed")
+    (folder / "text.txt").write_bytes(b"caf\xe9")
+    done = bpefleet("train", folder / "text.txt", "-o", folder / "run", *VOCAB, "--workers", 0)
+    assert done.returncode == ExitCode.SOURCE, done.stderr
+    return folder / "run"
 
 
 def _found(out: Path) -> dict[str, Any]:
@@ -224,10 +233,9 @@ def test_an_unfinished_run_is_not_merged(bad: Path, tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("command", ["status", "resume", "failed", "retry", "cancel"])
 def test_what_is_no_sound_run_directory_is_said(
-    bad: Path, tmp_path: Path, command: str, harm: Any, said: str
+    failed: Path, tmp_path: Path, command: str, harm: Any, said: str
 ) -> None:
-    out = tmp_path / "run"
-    bpefleet("train", bad, "-o", out, *VOCAB, "--workers", 0)
+    out = Path(shutil.copytree(failed, tmp_path / "run"))
     harm(out)
     result = bpefleet(command, out)
     assert result.returncode == ExitCode.OUTPUT

@@ -106,7 +106,7 @@ def test_how_to_start_a_worker_is_said_with_the_key(
 
 def test_a_run_stopped_without_server_keeps_what_it_counted(tmp_path: Path) -> None:
     out, long = tmp_path / "run", tmp_path / "long.txt"
-    long.write_text(slow_text([0.1] * 30))
+    long.write_text(slow_text([0.06] * 30))
     arguments = ("--pattern", SLOW, "--vocab-size", "600", "--chunk-size", "1kB")
     run = start("train", long, *arguments, "-o", out, "--workers", "0")
     eventually(lambda: list((out / COUNTS).glob("*.counts")))
@@ -126,7 +126,7 @@ def test_a_stopped_run_leaves_no_process_and_resumes(
     corpus: Path, expected: dict[str, bytes], tmp_path: Path, number: signal.Signals
 ) -> None:
     out = tmp_path / "run"
-    run = start("train", corpus, "--vocab-size", "1000", "-o", out, "--chunk-size", "1kB")
+    run = start("train", corpus, "--vocab-size", "1000", "-o", out, "--chunk-size", "2kB")
     eventually(lambda: len(list((out / COUNTS).glob("part-*"))) > 3)
     children = descendants(run.pid)
     run.send_signal(number)

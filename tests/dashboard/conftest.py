@@ -1,27 +1,17 @@
-"""A browser, a dashboard, and text to train on."""
+"""A dashboard, and text to train on."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import sync_playwright
 
-from tests.dashboard.browser import open_browser
 from tests.dashboard.serving import TREACHEROUS, Dashboard, dashboard
 from tests.texts import english
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from playwright.sync_api import Browser
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright, open_browser(playwright) as browser:
-        yield browser
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import httpx
 import orjson
 import pytest
 
-from tests.dashboard.browser import MARKS, opened
 from tests.dashboard.samples import RUN, post, sample_detail, sample_snapshot
 from tests.dashboard.serving import dashboard
 from tests.eventually import eventually
@@ -18,12 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser
     from redis import Redis
 
     from tests.dashboard.serving import Dashboard
-
-pytestmark = MARKS
 
 RUNS = "bpefleet:runs"
 
@@ -143,16 +139,3 @@ def test_a_scraper_that_asks_for_odd_versions_is_answered(board: Dashboard, acce
     answer = httpx.get(f"{board.url}/metrics", headers={"Accept": accept})
     assert answer.status_code == 200
     assert "bpefleet_redis_up 1.0" in answer.text
-
-
-def test_the_page_of_a_run_beside_junk_lives(
-    browser: Browser, board: Dashboard, connection: Redis
-) -> None:
-    with opened(browser, board) as page:
-        page.open()
-        page.shows("#runs", RUN)
-        put_list(connection, "bpefleet:status:x")
-        connection.zadd(RUNS, {"x": 9e9} | {f"junk{i}": 9e9 for i in range(300)})
-        post(connection, sample_snapshot(counted=7, bytes_counted=7000))
-        page.shows("#runs", "7 of 10")
-        assert page.text("#problem") == ""

@@ -16,7 +16,7 @@ from prometheus_client.openmetrics.parser import (
 from prometheus_client.parser import text_string_to_metric_families
 
 from bpefleet.dashboard.metrics import RunsCollector
-from bpefleet.dashboard.view import View
+from bpefleet.dashboard.reading.view import View
 from bpefleet.producer.fleet.server import EmbeddedServer
 from bpefleet.shared.wire.keys import QUEUE
 from tests.dashboard.samples import RUN, post, sample_detail, sample_snapshot

@@ -11,15 +11,17 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
 
 from tests import naive
+from tests.examples import tried_with
 from tests.oracles import ORACLES
 from tests.patterns import PATTERNS
 from tests.texts import adversarial, code, english, exhaustive, multilingual, overlapping
 
 if TYPE_CHECKING:
     from collections import Counter
+
+    from _pytest.mark import ParameterSet
 
     from tests.naive import Merge, Step
     from tests.oracles import Oracle
@@ -37,15 +39,25 @@ TIE_BREAKS = ("lexmax", "rawid", "hf", "lexmin")
 WANTED = 300
 """Merges to be compared; `exhaustive` has fewer, and so shows that training ends."""
 
+
+def _case(oracle: Oracle, pattern: str, text: Text) -> ParameterSet:
+    """A trainer, a pattern and a text. In `make test` each two of them meet, in CI each three."""
+    third = ORACLES.index(oracle) + NAMED.index(pattern) + TEXTS.index(text)
+    varied = pattern in COMPARED and len(oracle.takes) > 1
+    marks = [pytest.mark.slow] if varied and third % 3 else []
+    return pytest.param(oracle, pattern, text, id=f"{oracle!r}-{pattern}-{text.name}", marks=marks)
+
+
 # Every trainer with the patterns it takes; those that are variants, with Hugging Face's only.
 CASES = [
-    pytest.param(oracle, pattern, id=f"{oracle!r}-{pattern}")
+    _case(oracle, pattern, text)
     for oracle in ORACLES
     for pattern in sorted(oracle.takes)
     if pattern in COMPARED or oracle.name == "huggingface"
+    for text in TEXTS
 ]
 
-bounded = settings(max_examples=60)
+bounded = tried_with(60)
 """For properties whose every example trains a tokenizer."""
 
 
@@ -64,12 +76,6 @@ def steps(text: Text, pattern: str, tie_break: str) -> tuple[Step, ...]:
 def merges(text: Text, pattern: str, tie_break: str) -> list[Merge]:
     """The first `WANTED` merges of a text."""
     return [step.merge for step in steps(text, pattern, tie_break)]
-
-
-@cache
-def learned(oracle: Oracle, text: Text, pattern: str) -> list[Merge]:
-    """The first `WANTED` merges of a trainer that others wrote."""
-    return oracle.train(text.documents, PATTERNS[pattern], WANTED)
 
 
 def label(value: object) -> str:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 import tiktoken
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bpefleet.kernel import CUT_RULES, Cutter
 from bpefleet.shared.pretokens.patterns import PATTERNS
 from tests import naive
+from tests.examples import tried_with
 from tests.oracles import peer
 from tests.texts import trouble
 
@@ -185,7 +186,7 @@ def test_every_short_text_may_be_cut_for_tokenizers(name: str) -> None:
 
 @pytest.mark.parametrize("name", CUT_RULES)
 @given(left=TEXTS, pair=st.sampled_from(["b ", "日。", "。\n日", "\n-", " \n/"]), right=TEXTS)
-@settings(max_examples=150)
+@tried_with(150)
 def test_cuts_hold_whatever_is_around(name: str, left: str, pair: str, right: str) -> None:
     split = by_regex(name)
     text = left + pair + right
@@ -198,7 +199,7 @@ def test_cuts_hold_whatever_is_around(name: str, left: str, pair: str, right: st
 
 @pytest.mark.parametrize("name", [*CUT_RULES, "custom"])
 @given(parts=st.lists(TEXTS | st.sampled_from([*SPECIALS, "<b", "|end|>"]), max_size=8))
-@settings(max_examples=100)
+@tried_with(100)
 def test_cuts_change_no_count_beside_special_tokens(name: str, parts: list[str]) -> None:
     splits = PATTERNS[name].splits if name in PATTERNS else (r"\w+\s*|\W+",)
     data = "".join(parts).encode()
@@ -210,7 +211,7 @@ def test_cuts_change_no_count_beside_special_tokens(name: str, parts: list[str])
 
 @pytest.mark.parametrize("name", CUT_RULES)
 @given(parts=st.lists(st.binary(max_size=4) | TEXTS.map(lambda text: text.encode()[1:-1])))
-@settings(max_examples=100)
+@tried_with(100)
 def test_cuts_change_no_count_of_damaged_text(name: str, parts: list[bytes]) -> None:
     splits, data = PATTERNS[name].splits, b"".join(parts)
     whole = naive.count_bytes(data, splits, ())

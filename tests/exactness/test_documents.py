@@ -10,12 +10,13 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bpefleet.kernel import Counts, JsonLineError, json_texts
 from tests import naive
 from tests.exactness.cases import bounded
+from tests.examples import tried_with
 from tests.patterns import PATTERNS
 from tests.texts import ENDOFTEXT, INNER, NESTED, trouble, trouble_with
 
@@ -189,7 +190,7 @@ def by_kernel(data: bytes, field: Sequence[str]) -> Read | Refused:
     return Read(found, texts.absent, texts.fields)
 
 
-@settings(bounded, max_examples=300)
+@tried_with(300)
 @given(data=lines(), field=st.sampled_from([("meta", "text"), ("text",), ("meta",), ("",)]))
 def test_records_are_read_as_python_reads_them(data: bytes, field: tuple[str, ...]) -> None:
     assert by_kernel(data, field) == by_python(data, field)

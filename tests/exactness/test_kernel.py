@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bpefleet.kernel import PATTERNS as NATIVE
@@ -18,6 +18,7 @@ from bpefleet.kernel import TIE_BREAKS as RULES
 from bpefleet.kernel import Counts, FoldedCounts, merge
 from tests import naive, oracles
 from tests.exactness.cases import TEXTS, TIE_BREAKS, bounded, counts, label
+from tests.examples import tried_with
 from tests.patterns import PATTERNS
 from tests.texts import (
     ENDOFTEXT,
@@ -129,7 +130,7 @@ def test_invalid_bytes_are_replaced_as_python_does(pattern: str, data: bytes) ->
 
 
 @pytest.mark.parametrize("tie_break", TIE_BREAKS)
-@settings(bounded, max_examples=300)
+@tried_with(300)
 @given(
     found=tables | runs,
     wanted=st.integers(0, 80),

@@ -49,9 +49,9 @@ class Task:
 
 
 def many_chunks(folder: Path) -> Task:
-    """Some 330 chunks that take no time: the queue and the ledger are what is busy."""
+    """Some 170 chunks that take no time: the queue and the ledger are what is busy."""
     text = f"\n{SEPARATOR}\n".join(english().documents)
-    return _task(folder, text, "--vocab-size", "1000", "--chunk-size", "1kB")
+    return _task(folder, text, "--vocab-size", "1000", "--chunk-size", "2kB")
 
 
 def hundred_chunks(folder: Path) -> Task:
@@ -84,7 +84,7 @@ def slow_text(seconds: Sequence[float]) -> str:
 
 
 def slow_chunks(
-    folder: Path, documents: int = 32, seconds: float = 0.15, *, long: Sequence[float] = ()
+    folder: Path, documents: int = 32, seconds: float = 0.06, *, long: Sequence[float] = ()
 ) -> Task:
     """Chunks that take their time, one a document.
 

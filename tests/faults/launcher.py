@@ -7,7 +7,7 @@ import resource
 import signal
 import subprocess
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -16,9 +16,11 @@ from bpefleet.producer.store.directory import COUNTS
 from bpefleet.producer.store.history import read_attempts
 from tests.command import BPEFLEET, alive
 from tests.eventually import eventually
-from tests.processes import children, descendants
+from tests.processes import children, descendants, is_stopped
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from bpefleet.producer.store.history import Attempt
 
 POOL = b"bpefleet.worker"
@@ -110,6 +112,25 @@ class Command:
     def work_horses(self) -> list[int]:
         """The process ids of its work-horses, which count a chunk just now."""
         return [horse for worker in self.workers for horse in children(worker)]
+
+    @contextmanager
+    def held(self) -> Iterator[list[int]]:
+        """Within the block every worker's work-horse is held still, so that no chunk ends."""
+        horses = eventually(self._stopped_horses)
+        try:
+            yield horses
+        finally:
+            for horse in horses:
+                with suppress(ProcessLookupError):
+                    os.kill(horse, signal.SIGCONT)
+
+    def _stopped_horses(self) -> list[int]:
+        horses = self.work_horses
+        for horse in horses:
+            with suppress(ProcessLookupError):
+                os.kill(horse, signal.SIGSTOP)
+        # One that had ended by then is followed by another.
+        return horses if len(horses) == len(self.workers) and all(map(is_stopped, horses)) else []
 
 
 class Launcher:

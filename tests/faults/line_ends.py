@@ -15,8 +15,8 @@ from rq import get_current_job
 from bpefleet.producer.files.atomic import write_atomically
 from bpefleet.shared.process.memory import peak_rss
 from bpefleet.shared.wire.messages import Message, Segment
-from bpefleet.worker.corpus import demand_within_roots
-from bpefleet.worker.stages import Stages
+from bpefleet.worker.chunk.corpus import demand_within_roots
+from bpefleet.worker.chunk.stages import Stages
 
 if TYPE_CHECKING:
     from bpefleet.producer.counting.session import Session

@@ -154,7 +154,7 @@ def main() -> None:
     options = parser.parse_args()
     _print(f"seed {options.seed}")
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
-        task = slow_chunks(Path(name) / "text", CHUNKS, 0.06)
+        task = slow_chunks(Path(name) / "text", CHUNKS)
         begun = time.monotonic()
         soak = Soak(stack, Path(name), task, random.Random(options.seed))
         while time.monotonic() - begun < 60 * options.minutes:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def test_work_horses(slow: Task, launch: Launcher, out: Path, drawn: random.Random) -> None:
     run = launch(*slow.train(out), "--workers", 2)
     for _ in range(5):
-        time.sleep(drawn.uniform(0, 0.3))
+        time.sleep(drawn.uniform(0, 0.1))
         eventually(lambda: kill(next(iter(run.work_horses), 0)))
     run.succeeds()
     slow.check(out)
@@ -61,10 +61,10 @@ def test_the_producer_at_any_instant(
     if shared:
         launch.workers(server.url)
     kills = 0
-    while kills < 8 and not (out / MANIFEST).exists():
+    while kills < 5 and not (out / MANIFEST).exists():
         run = launch(*many.train(out) if not out.exists() else ("resume", out), *where)
         eventually(partial(_planned, run, out))
-        eventually(partial(_counted, run, out, counted(out) + drawn.randint(0, 60)))
+        eventually(partial(_counted, run, out, counted(out) + drawn.randint(0, 30)))
         run.kill()
         kills += 1
     assert kills > 2

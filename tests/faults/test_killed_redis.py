@@ -37,9 +37,9 @@ def test_redis_at_any_instant(
         run = launch(*many.train(out), "--redis", server.url)
         for _ in range(4):
             eventually(partial(_more, out, run, counted(out)))
-            time.sleep(drawn.uniform(0, 0.4))
+            time.sleep(drawn.uniform(0, 0.2))
             server.kill()
-            time.sleep(drawn.uniform(0, 0.4))
+            time.sleep(drawn.uniform(0, 0.2))
             server.start()
         run.succeeds()
         assert workers.workers == before

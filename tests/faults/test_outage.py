@@ -33,8 +33,8 @@ STOPS = 7.0
 
 @pytest.fixture(scope="module")
 def long(tmp_path_factory: pytest.TempPathFactory) -> Task:
-    """A chunk that takes seconds, and some that do not."""
-    return slow_chunks(tmp_path_factory.mktemp("long"), 6, long=[4])
+    """A chunk that takes a second or two, and some that do not."""
+    return slow_chunks(tmp_path_factory.mktemp("long"), 6, long=[1.5])
 
 
 def _leaves(server: Server, how: str) -> None:

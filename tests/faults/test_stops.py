@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def long(tmp_path_factory: pytest.TempPathFactory) -> Task:
-    """Two chunks that take seconds, and some that do not."""
-    return slow_chunks(tmp_path_factory.mktemp("long"), 6, long=[2, 2])
+    """Two chunks that take a second, and some that do not."""
+    return slow_chunks(tmp_path_factory.mktemp("long"), 6, long=[1, 1])
 
 
 def test_ctrl_c_once_finishes_what_runs(long: Task, launch: Launcher, out: Path) -> None:

@@ -29,7 +29,7 @@ from bpefleet.shared.errors import (
 )
 from bpefleet.shared.pretokens.patterns import PATTERNS
 from bpefleet.shared.trust.roots import ForbiddenPathError
-from bpefleet.worker.count import demand_same_counting
+from bpefleet.worker.chunk.count import demand_same_counting
 from tests import naive
 from tests.worker.queueing import make_spec, whole
 

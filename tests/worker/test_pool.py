@@ -20,8 +20,8 @@ _STOPS_ITSELF = """
 import logging, os, signal, sys
 from bpefleet.shared.trust.signing import Signer
 from bpefleet.worker.pool import WorkerPool
-from bpefleet.worker.tally import Tally
-from bpefleet.worker.activity_log import ActivityLog
+from bpefleet.worker.activity.tally import Tally
+from bpefleet.worker.activity.activity_log import ActivityLog
 
 class Stops(logging.Handler):
     def emit(self, record):
@@ -37,8 +37,8 @@ _STOPPED_AT_REAPING = """
 import os, signal, sys
 from bpefleet.shared.trust.signing import Signer
 from bpefleet.worker.pool import WorkerPool
-from bpefleet.worker.tally import Tally
-from bpefleet.worker.activity_log import ActivityLog
+from bpefleet.worker.activity.tally import Tally
+from bpefleet.worker.activity.activity_log import ActivityLog
 
 def stopping(wait):
     def and_stop(*arguments):
@@ -59,9 +59,9 @@ _SWALLOWS_THE_STOP = """
 import os, signal, sys
 from contextlib import suppress
 from bpefleet.shared.trust.signing import Signer
-from bpefleet.worker.activity_log import ActivityLog
+from bpefleet.worker.activity.activity_log import ActivityLog
 from bpefleet.worker.pool import WorkerPool
-from bpefleet.worker.tally import Tally
+from bpefleet.worker.activity.tally import Tally
 from bpefleet.worker.worker import FleetWorker
 
 def heartbeat(worker, **options):

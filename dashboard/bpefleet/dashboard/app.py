@@ -21,10 +21,10 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from bpefleet.dashboard.actions import LARGEST_BODY, Refusals, RefusedError, ask, audit, read_wish
-from bpefleet.dashboard.connections import most_pages
-from bpefleet.dashboard.guard import Guard
+from bpefleet.dashboard.guarding.connections import most_pages
+from bpefleet.dashboard.guarding.guard import Guard
 from bpefleet.dashboard.metrics import exposition
-from bpefleet.dashboard.poller import WORKERS, Poller
+from bpefleet.dashboard.reading.poller import WORKERS, Poller
 from bpefleet.dashboard.report import frame, report
 from bpefleet.dashboard.stream import events
 from bpefleet.shared.plots import FILES
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import Receive, Scope, Send
 
-    from bpefleet.dashboard.access import Access
     from bpefleet.dashboard.actions import Wish
+    from bpefleet.dashboard.guarding.access import Access
     from bpefleet.shared.trust.signing import Signer
 
 _STATIC: Final = Path(__file__).parent / "static"

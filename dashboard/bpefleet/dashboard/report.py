@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from redis.exceptions import RedisError, ResponseError
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
-from bpefleet.dashboard.view import RUN_NAME
+from bpefleet.dashboard.reading.view import RUN_NAME
 from bpefleet.shared.plots import digest, report_scripts
 from bpefleet.shared.wire.keys import LARGEST_REPORT, report_key
 

@@ -15,9 +15,9 @@ from typing import Final
 import click
 import uvicorn
 
-from bpefleet.dashboard.access import Access
 from bpefleet.dashboard.app import Dashboard
-from bpefleet.dashboard.connections import BACKLOG, Connection
+from bpefleet.dashboard.guarding.access import Access
+from bpefleet.dashboard.guarding.connections import BACKLOG, Connection
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.process.logs import configure
 from bpefleet.shared.process.text import printable

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from bpefleet.dashboard.poller import WORKERS
+from bpefleet.dashboard.reading.poller import WORKERS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from bpefleet.dashboard.poller import Poller
-    from bpefleet.dashboard.view import Parts
+    from bpefleet.dashboard.reading.poller import Poller
+    from bpefleet.dashboard.reading.view import Parts
 
 _SIGN_OF_LIFE: Final = 15.0
 

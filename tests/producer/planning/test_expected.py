@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import feather, parquet
 
 from bpefleet.producer.planning.sources import find_files
 from bpefleet.shared.errors import SourceError
+from tests.examples import tried_with
 from tests.logged import logged
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def test_a_table_that_is_cut_off_is_an_error(tmp_path: Path, kind: str, kept: fl
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(place=st.floats(0, 1), garbage=st.binary(min_size=1, max_size=40))
-@settings(max_examples=60, deadline=None)
+@tried_with(60)
 def test_a_table_with_damage_is_an_error_or_goes_unnoticed(
     tmp_path_factory: pytest.TempPathFactory, kind: str, place: float, garbage: bytes
 ) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
@@ -20,6 +20,7 @@ from bpefleet.producer.planning.sources import SourceFile, find_files
 from bpefleet.producer.planning.split import MAX_SEGMENTS, split
 from bpefleet.shared.errors import SourceError
 from bpefleet.shared.pretokens.patterns import PATTERNS, resolve
+from tests.examples import tried_with
 from tests.logged import logged
 from tests.naive import pieces, pretokens
 from tests.speed import slowness
@@ -65,7 +66,7 @@ def chunks_of(
     size=st.integers(1, 40),
     pattern=st.sampled_from(["gpt2", "o200k", "deepseek-v3"]),
 )
-@settings(max_examples=150)
+@tried_with(150)
 def test_chunks_cover_the_corpus_and_keep_its_counts(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str], size: int, pattern: str
 ) -> None:
@@ -88,7 +89,7 @@ def test_chunks_cover_the_corpus_and_keep_its_counts(
     size=st.integers(1, 3000),
     end=st.sampled_from(["", "\n"]),
 )
-@settings(max_examples=80)
+@tried_with(80)
 def test_json_lines_are_cut_after_a_line(
     tmp_path_factory: pytest.TempPathFactory, lengths: list[int], size: int, end: str
 ) -> None:
@@ -119,7 +120,7 @@ def test_json_lines_are_equal_parts_of_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "stream"])
 @given(rows=st.integers(1, 300), group=st.integers(1, 120), size=st.integers(1, 4000))
-@settings(max_examples=40)
+@tried_with(40)
 def test_tables_are_cut_between_rows(
     tmp_path_factory: pytest.TempPathFactory, kind: str, rows: int, group: int, size: int
 ) -> None:

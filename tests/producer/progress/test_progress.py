@@ -11,7 +11,6 @@ import re
 import struct
 import subprocess
 import termios
-import threading
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -25,9 +24,10 @@ from bpefleet.producer.progress.lines import Lines
 from bpefleet.producer.progress.step import Step
 from bpefleet.shared.process.amounts import clock, of, several, size
 from bpefleet.shared.process.logs import pause
-from tests.command import BPEFLEET, bpefleet, start
+from tests.command import BPEFLEET, start
 from tests.eventually import eventually
 from tests.faults.corpora import SLOW, slow_text
+from tests.faults.launcher import Launcher, counted
 from tests.texts import english
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def slow(tmp_path_factory: pytest.TempPathFactory) -> tuple[object, ...]:
-    """What trains on 30 chunks for twelve seconds at least, with two workers."""
-    return _training(tmp_path_factory.mktemp("slow") / "corpus.txt", [0.8] * 30)
+    """What trains on 24 chunks for six seconds at least, with two workers."""
+    return _training(tmp_path_factory.mktemp("slow") / "corpus.txt", [0.5] * 24)
 
 
 def _training(path: Path, seconds: list[float]) -> tuple[object, ...]:
@@ -131,7 +131,7 @@ def _on_a_terminal(*arguments: object) -> list[str]:
 
 
 def test_the_bar_on_a_terminal_goes_on(tmp_path: Path) -> None:
-    training = _training(tmp_path / "text.txt", [2.5] * 6)
+    training = _training(tmp_path / "text.txt", [0.3, 0.3, 0.3, 0.3, 2.2, 2.2])
     screens = _on_a_terminal(*training, tmp_path / "run", "--workers", "2")
     bars = [screen for screen in screens if not screen.startswith("warning")]
     assert max(map(len, bars)) <= 80
@@ -162,29 +162,22 @@ def test_each_bar_is_closed_when_its_stage_is_over(tmp_path: Path) -> None:
 
 def test_status_and_log_say_the_same(slow: tuple[object, ...], tmp_path: Path) -> None:
     out = tmp_path / "run"
-    run = start(*map(str, (*slow, out)), "--workers", "2", "--log-format", "json")
-    assert run.stderr is not None
     shown: dict[float, dict[str, Any]] = {}  # what `status` shows, by when that was renewed
-    said = threading.Event()
 
-    def watch() -> None:
-        while not said.wait(0.02):
-            with suppress(OSError):
-                now = json.loads((out / "status.json").read_bytes())
-                shown[now["updated"]] = now
+    def notices() -> list[dict[str, Any]]:
+        now = json.loads((out / "status.json").read_bytes())
+        shown[now["updated"]] = now
+        # The last line may be half written.
+        records = [json.loads(line) for line in run.said.split("\n")[:-1]]
+        return [record for record in records if record["level"] == "notice"]
 
-    watching = threading.Thread(target=watch)
-    watching.start()
-    for line in run.stderr:
-        record = json.loads(line)
-        if record["level"] == "notice":
-            break
-    before = len(shown)
-    eventually(lambda: len(shown) > before + 1)
-    said.set()
-    watching.join()
-    run.terminate()
-    run.communicate(timeout=120)
+    with Launcher(tmp_path / "logs") as launch:
+        run = launch(*slow, out, "--workers", 2, "--log-format", "json")
+        eventually(lambda: counted(out) > 3)
+        with run.held():  # until a line is due
+            (record,) = eventually(notices)
+            before = len(shown)
+            eventually(lambda: notices() and len(shown) > before + 1)
     assert record["stage"] == "count"
     assert 0 < record["done"] < record["total"]
     assert re.search(r"\d running", record["message"])
@@ -196,18 +189,23 @@ def test_status_and_log_say_the_same(slow: tuple[object, ...], tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_a_log_is_for_people_and_has_few_lines(slow: tuple[object, ...], tmp_path: Path) -> None:
+def test_a_log_is_for_people_and_has_few_lines(tmp_path: Path) -> None:
+    training = _training(tmp_path / "text.txt", [0.1] * 30)
     begun = time.monotonic()
-    result = bpefleet(*map(str, (*slow, tmp_path / "run")), "--workers", 2)
-    assert result.returncode == 0
-    lines = [line for line in result.stderr.splitlines() if line.startswith("count ")]
+    with Launcher(tmp_path / "logs") as launch:
+        run = launch(*training, tmp_path / "run", "--workers", 2)
+        eventually(lambda: counted(tmp_path / "run") > 3)
+        with run.held():
+            eventually(lambda: "count " in run.said)
+        run.succeeds()
+    lines = [line for line in run.said.splitlines() if line.startswith("count ")]
     assert 1 <= len(lines) <= 1 + (time.monotonic() - begun) / 10  # the last is that of the end
     assert re.match(
-        r"count \d+ %: [\d.]+/[\d.]+ [kM]B, .* [0-2] running, \d+/30 chunks, 0:00:1\d so far",
+        r"count \d+ %: [\d.]+/[\d.]+ [kM]B, .* 2 running, \d+/30 chunks, 0:00:1\d so far",
         lines[0],
     )
     assert lines[-1].startswith("count 100 %")
-    assert "\r" not in result.stderr
+    assert "\r" not in run.said
 
 
 def test_what_runs_is_seen_though_chunks_are_short(
@@ -225,7 +223,7 @@ def test_what_runs_is_seen_though_chunks_are_short(
         if now["queued"] + len(now["running"]) > 2:  # there is enough to do for both
             seen[now["updated"]] = len(now["running"])
             assert now["workers"] >= len(now["running"])
-        return bool(now["counted"] > 22)
+        return bool(now["counted"] > 18)
 
     eventually(counted, 60)
     run.terminate()

@@ -110,7 +110,7 @@ def test_cancelling_while_it_merges(words: Path, tmp_path: Path, workers: int) -
 
 def test_a_time_limit_is_one_on_the_run(slow: Task, tmp_path: Path) -> None:
     async def within() -> None:
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(0.5):
             await train_async(slow.path, out=tmp_path / "run", workers=1, **_options())
 
     with pytest.raises(TimeoutError):

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from bpefleet.kernel import Counts
 from bpefleet.shared.wire.messages import Counted, Failed
+from tests.examples import number
 
 fuzz = settings(
-    max_examples=60,
+    max_examples=number(60),
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

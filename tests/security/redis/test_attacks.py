@@ -174,15 +174,20 @@ _GARBAGE: dict[str, Callable[[Redis, str], Any]] = {
 }
 
 
-@pytest.mark.parametrize("place", _GARBAGE)
+@pytest.mark.parametrize(
+    "places",
+    [[*_GARBAGE], *(pytest.param([place], marks=pytest.mark.slow) for place in _GARBAGE)],
+    ids=" ".join,
+)
 def test_garbage_in_rq_s_own_structures_stops_no_run(
     redis_url: str, connection: Redis, corpus: Path, expected: dict[str, bytes], tmp_path: Path,
-    place: str,
+    places: list[str],
 ) -> None:  # fmt: skip
     connection.rpush("alist", "x")
     with training(redis_url, tmp_path / "run", corpus) as run:
         eventually(lambda: connection.llen(QUEUE) >= 4)
-        _GARBAGE[place](connection, run.plan.run)
+        for place in places:
+            _GARBAGE[place](connection, run.plan.run)
         with serving(redis_url, tmp_path / "log") as workers:
             stderr = run.finish()
         said = stderr + workers.said

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 import regex
 import tiktoken
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
 from bpefleet.kernel import PATTERNS as KERNEL_PATTERNS
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.pretokens.patterns import CUSTOM, PATTERNS, counting_digest, resolve
+from tests.examples import tried_with
 from tests.naive import pretokens
 from tests.texts import SPOTS
 
@@ -29,7 +30,7 @@ def test_the_kernel_scans_the_same_regexes() -> None:
 @pytest.mark.parametrize("name", PATTERNS)
 @given(text=TEXTS)
 @example("゛カ カ\u3097カ \u3097\u3098x \x01\x02a 12゠34 五 \n")
-@settings(max_examples=200)
+@tried_with(200)
 def test_huggingface_form(name: str, text: str) -> None:
     pattern = PATTERNS[name]
     splits = [pre_tokenizers.Split(Regex(s), "isolated") for s in pattern.huggingface]
@@ -40,13 +41,17 @@ def test_huggingface_form(name: str, text: str) -> None:
 @pytest.mark.parametrize("name", PATTERNS)
 @given(text=TEXTS)
 @example("゛カ カ\u3097カ \u3097\u3098x \x01\x02a 12゠34 五 \n")
-@settings(max_examples=200)
+@tried_with(200)
 def test_tiktoken_form(name: str, text: str) -> None:
     pattern = PATTERNS[name]
     assert regex.findall(pattern.tiktoken, text) == pretokens(text, pattern.splits)
-    tiktoken.Encoding(
-        name, pat_str=pattern.tiktoken, mergeable_ranks=BYTES, special_tokens={}
-    )  # its engine accepts it; what it splits shows in tests of encoding
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_tiktoken_s_engine_takes_its_form(name: str) -> None:
+    """What it splits shows in tests of encoding."""
+    form = PATTERNS[name].tiktoken
+    tiktoken.Encoding(name, pat_str=form, mergeable_ranks=BYTES, special_tokens={})
 
 
 def test_a_known_regex_is_its_named_rule() -> None:

@@ -8,14 +8,14 @@ from functools import cache
 import pytest
 import regex
 import tiktoken
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from tokenizers import Regex, pre_tokenizers
 
 from bpefleet.shared.pretokens.regex_cursor import ForeignError
 from bpefleet.shared.pretokens.regex_dialects import HUGGINGFACE, TIKTOKEN
 from bpefleet.shared.pretokens.regex_sets import PROPERTIES
 from bpefleet.shared.pretokens.regex_translation import translated
-from tests.exactness.cases import bounded
+from tests.examples import tried_with
 from tests.oracles import ffbpe_counts
 from tests.regexes import REGEXES, TRIED
 
@@ -108,7 +108,7 @@ def test_what_engines_read_otherwise_is_respelled(pattern: str, text: str) -> No
     check(pattern, text)
 
 
-@settings(bounded, max_examples=500)
+@tried_with(500)
 @given(REGEXES, TRIED)
 def test_any_regex_that_is_held_splits_alike(pattern: str, text: str) -> None:
     assume(compiles(pattern))

@@ -20,8 +20,8 @@ from bpefleet.shared.redis.diagnosis import explained
 from bpefleet.shared.redis.ping import Pinger
 from bpefleet.shared.wire import keys
 from bpefleet.worker import tasks  # noqa: F401 - imported once here, not by every work-horse
-from bpefleet.worker.activity_log import LOOK_SECONDS
-from bpefleet.worker.corpus import confine
+from bpefleet.worker.activity.activity_log import LOOK_SECONDS
+from bpefleet.worker.chunk.corpus import confine
 from bpefleet.worker.signals import STOPS, Signals
 from bpefleet.worker.worker import FleetWorker
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bpefleet.shared.trust.signing import Signer
-    from bpefleet.worker.activity_log import ActivityLog
+    from bpefleet.worker.activity.activity_log import ActivityLog
 
 logger = logging.getLogger(__name__)
 

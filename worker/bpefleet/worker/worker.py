@@ -34,7 +34,7 @@ from bpefleet.shared.trust.signing import Signer
 from bpefleet.shared.wire import keys
 from bpefleet.shared.wire.failures import LOST_AFTER
 from bpefleet.shared.wire.messages import Failed
-from bpefleet.worker.tally import Tally
+from bpefleet.worker.activity.tally import Tally
 from bpefleet.worker.tasks.count import prepare
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from rq import Queue
     from rq.job import Job
 
-    from bpefleet.worker.tally import Slot
+    from bpefleet.worker.activity.tally import Slot
 
 install()
 # RQ asks whether stdout is a terminal, and writes colours into what goes to our logs on stderr.

@@ -13,10 +13,10 @@ from bpefleet.shared.corpus.reading import count_spec
 from bpefleet.shared.corpus.tables import load
 from bpefleet.shared.queue.attempt_log import log_segments
 from bpefleet.shared.wire.messages import CountSpec, MessageError
-from bpefleet.worker.corpus import demand_within_roots, roots
-from bpefleet.worker.count import demand_known_formats, demand_same_counting
-from bpefleet.worker.publish import publish
-from bpefleet.worker.stages import Stages
+from bpefleet.worker.chunk.corpus import demand_within_roots, roots
+from bpefleet.worker.chunk.count import demand_known_formats, demand_same_counting
+from bpefleet.worker.chunk.publish import publish
+from bpefleet.worker.chunk.stages import Stages
 
 if TYPE_CHECKING:
     from bpefleet.shared.queue.jobs import FleetJob

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from bpefleet.dashboard.access import Access
+from bpefleet.dashboard.guarding.access import Access
 from bpefleet.shared.errors import ExitCode
 from bpefleet.shared.plots import FILES
 from bpefleet.shared.trust.signing import Signer, make_key, read_key
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 LONG = "a-word-that-is-long-enough"
-STATIC = Path(__file__).parents[2] / "dashboard/bpefleet/dashboard/static"
+STATIC = Path(__file__).parents[3] / "dashboard/bpefleet/dashboard/static"
 EVERYWHERE = "0.0.0.0"  # noqa: S104  it is what is to be guarded
 
 

@@ -6,7 +6,7 @@ import asyncio
 import re
 from typing import TYPE_CHECKING, Any
 
-from bpefleet.dashboard.workers import read_workers
+from bpefleet.dashboard.reading.workers import read_workers
 from bpefleet.shared.redis.connect import connect_async
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bpefleet.dashboard.poller import Poller
+from bpefleet.dashboard.reading.poller import Poller
 from bpefleet.shared.redis.connect import connect_async
 from tests.dashboard.samples import RUN, post, sample_detail, sample_snapshot
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from redis.exceptions import RedisError, ResponseError
 
-from bpefleet.dashboard.view import RUN_NAME
+from bpefleet.dashboard.reading.view import RUN_NAME
 from bpefleet.shared.process.text import line
 from bpefleet.shared.wire import rq_keys
 from bpefleet.shared.wire.keys import FLEET_WORKER, STAGE_FIELD, run_and_chunk

@@ -262,3 +262,17 @@ def test_a_hundred_thousand_chunks_are_drawn_fast(
         assert took < 500 * slowness()
         page.page.fill("#pick", str(count - 1))
         page.shows("#picked", "waiting")
+
+
+def test_the_page_of_a_run_beside_junk_lives(
+    browser: Browser, board: Dashboard, connection: Redis
+) -> None:
+    post(connection, sample_snapshot(), sample_detail())
+    with opened(browser, board) as page:
+        page.open()
+        page.shows("#runs", "sample")
+        connection.rpush("bpefleet:status:x", "a list")
+        connection.zadd("bpefleet:runs", {"x": 9e9} | {f"junk{i}": 9e9 for i in range(300)})
+        post(connection, sample_snapshot(counted=7, bytes_counted=7000))
+        page.shows("#runs", "7 of 10")
+        assert page.text("#problem") == ""

@@ -6,8 +6,8 @@ import orjson
 import pytest
 from msgspec.structs import replace
 
+from bpefleet.dashboard.reading.view import View, agreed, read_view
 from bpefleet.dashboard.stream import Changes
-from bpefleet.dashboard.view import View, agreed, read_view
 from bpefleet.shared.wire.detail import Sample
 from bpefleet.shared.wire.messages import MessageError
 from tests.dashboard.samples import sample_detail, sample_snapshot

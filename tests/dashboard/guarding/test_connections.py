@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from bpefleet.dashboard.connections import MOST_PAGES
+from bpefleet.dashboard.guarding.connections import MOST_PAGES
 from tests.dashboard.samples import RUN, post, sample_snapshot
 from tests.dashboard.serving import dashboard
 from tests.eventually import eventually

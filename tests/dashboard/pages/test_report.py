@@ -19,9 +19,9 @@ from bpefleet.shared.wire.keys import LARGEST_REPORT, STATUS_TTL, report_key, st
 from bpefleet.shared.wire.status import Merging, Snapshot
 from tests.command import bpefleet
 from tests.dashboard.browser import opened
+from tests.dashboard.pages.test_page import pytestmark, status
 from tests.dashboard.samples import RUN, post, sample_snapshot
 from tests.dashboard.serving import dashboard
-from tests.dashboard.test_page import pytestmark, status
 from tests.eventually import eventually
 from tests.logged import logged
 

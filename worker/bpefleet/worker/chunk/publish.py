@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bpefleet.kernel._kernel import Counts
     from bpefleet.kernel.segments import Tally
     from bpefleet.shared.queue.jobs import FleetJob
-    from bpefleet.worker.stages import Stages
+    from bpefleet.worker.chunk.stages import Stages
 
 _FULL_PAUSE: Final = 1.0
 

@@ -14,7 +14,7 @@ from bpefleet.shared.process.text import line
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from bpefleet.dashboard.access import Access
+    from bpefleet.dashboard.guarding.access import Access
 
 logger = logging.getLogger(__name__)
 

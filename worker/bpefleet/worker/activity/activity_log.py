@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from bpefleet.shared.process.amounts import clock, several, size
 from bpefleet.shared.process.logs import NOTICE, pause
-from bpefleet.worker.tally import Noted
+from bpefleet.worker.activity.tally import Noted
 
 if TYPE_CHECKING:
-    from bpefleet.worker.tally import Tally
+    from bpefleet.worker.activity.tally import Tally
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from redis.exceptions import RedisError, ResponseError
 
-from bpefleet.dashboard.view import RUN_NAME, View, read_view
+from bpefleet.dashboard.reading.view import RUN_NAME, View, read_view
 from bpefleet.shared.process.repeated_warnings import RepeatedWarnings
 from bpefleet.shared.process.text import line
 from bpefleet.shared.wire.keys import RUNS, detail_key, report_key, status_key

@@ -13,8 +13,8 @@ from playwright.sync_api import expect
 from bpefleet.shared.wire.keys import STAGE_FIELD
 from tests.command import start
 from tests.dashboard.browser import MARKS, opened
+from tests.dashboard.pages.test_page import status
 from tests.dashboard.serving import worker_pids, workers
-from tests.dashboard.test_page import status
 from tests.eventually import eventually
 from tests.faults.corpora import SLOW, slow_text
 from tests.processes import children

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from redis.exceptions import RedisError, ResponseError
 
-from bpefleet.dashboard.runs import Runs
-from bpefleet.dashboard.workers import read_workers
+from bpefleet.dashboard.reading.runs import Runs
+from bpefleet.dashboard.reading.workers import read_workers
 from bpefleet.shared.process.text import line
 from bpefleet.shared.wire import rq_keys
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from redis.asyncio import Redis
 
-    from bpefleet.dashboard.view import View
+    from bpefleet.dashboard.reading.view import View
 
 logger = logging.getLogger(__name__)
 

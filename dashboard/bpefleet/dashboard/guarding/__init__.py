@@ -1,0 +1,1 @@
+"""Who is answered: hosts, origins, tokens, connections."""

@@ -1,0 +1,1 @@
+"""Reads what Redis has of runs and workers, once for all pages."""

@@ -1,0 +1,1 @@
+"""What is read of Redis, and made of it."""

@@ -1,0 +1,1 @@
+"""What a pool says of its work."""

@@ -1,0 +1,1 @@
+"""What the workers of a pool do, as it is logged."""
