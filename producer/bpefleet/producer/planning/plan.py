@@ -1,4 +1,7 @@
-"""The plan of a run: what is counted, in which chunks, how. Written once, never changed."""
+"""The plan of a run: what is counted, in which chunks, how. Written once, never changed.
+
+The plan of a corpus that still arrives grows in memory, and is written when everything has arrived.
+"""
 
 from __future__ import annotations
 
@@ -70,8 +73,8 @@ class Plan(Message, frozen=True):
     version: Int
     run: str
     options: Options
-    files: tuple[SourceFile, ...]
-    chunks: tuple[tuple[tuple[Natural, Natural, Natural], ...], ...]
+    files: list[SourceFile]
+    chunks: list[tuple[tuple[Natural, Natural, Natural], ...]]
     payload_version: Int
     digest: str
     engine: str
@@ -102,8 +105,8 @@ class Plan(Message, frozen=True):
             version=PLAN_VERSION,
             run=os.urandom(6).hex(),
             options=options,
-            files=tuple(files),
-            chunks=tuple(tuple((index[s.path], s.start, s.end) for s in c) for c in chunks),
+            files=files,
+            chunks=[tuple((index[s.path], s.start, s.end) for s in c) for c in chunks],
             payload_version=FORMAT_VERSION,
             digest=digest.hex(),
             engine=runs_on,
@@ -136,6 +139,14 @@ class Plan(Message, frozen=True):
             if not all(self.files[i].may_be_cut_at(place) for i, *ends in chunk for place in ends):
                 raise MessageError("Plan.chunks: a part of a compressed file amid a frame")
         return self
+
+    def grow(self, file: SourceFile) -> None:
+        """Add a chunk that has arrived: a file by itself. What was planned before stays.
+
+        Another thread may be counting: the chunk is there once its file is.
+        """
+        self.files.append(file)
+        self.chunks.append(((len(self.files) - 1, 0, file.extent),))
 
     def _check_sources(self) -> None:
         if any(file.source >= len(self.sources) for file in self.files):
