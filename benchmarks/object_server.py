@@ -1,21 +1,29 @@
 """An object store of a folder, with as much of S3 as reading takes.
 
-`python -m benchmarks.object_server FOLDER` says its URL and serves until it is ended, in a process
-of its own: what it takes is not the reader's. Any bucket is the folder; the system sends the bytes.
+It serves in a thread of the process that measures, so that what it takes is not the reader's. Any
+bucket is the folder; the system sends the bytes.
 """
 
 from __future__ import annotations
 
-import sys
+import threading
+from contextlib import contextmanager
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 
 class _Objects(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    folder: Path
+
+    def __init__(self, folder: Path, *request: Any) -> None:
+        self._folder = folder
+        super().__init__(*request)
 
     def log_message(self, *_: Any) -> None:
         """Nothing is said of each request."""
@@ -30,7 +38,7 @@ class _Objects(BaseHTTPRequestHandler):
 
     def _answer(self, *, whole: bool) -> None:
         name = unquote(urlsplit(self.path).path).lstrip("/").partition("/")[2]
-        path = self.folder / name
+        path = self._folder / name
         if not name or not path.is_file():
             self.send_error(404)
             return
@@ -51,14 +59,15 @@ class _Objects(BaseHTTPRequestHandler):
                 self.connection.sendfile(file, first, last + 1 - first)
 
 
-def main() -> None:
-    """Serve until ended."""
-    _Objects.folder = Path(sys.argv[1])
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Objects)
+@contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """Serves the folder; the block has the server's URL."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Objects, folder))
     server.daemon_threads = True
-    print(f"http://127.0.0.1:{server.server_port}", flush=True)
-    server.serve_forever()
-
-
-if __name__ == "__main__":
-    main()
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from benchmarks import formats
+from benchmarks.object_server import serving
 from benchmarks.report import ratio, table
 from benchmarks.rounds import Results, alternate
 from benchmarks.settings import Contest, our_task
@@ -19,8 +17,6 @@ from benchmarks.targets import at_least
 from benchmarks.task import SPECIAL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from benchmarks.corpora import Corpus
     from benchmarks.settings import Settings
 
@@ -42,22 +38,10 @@ def run(settings: Settings) -> Results:
     corpora = settings.corpora.select("en_100MB", "multi_90MB", "code_90MB")
     results = settings.results_of("remote", corpora)
     for corpus in corpora:
-        with TemporaryDirectory() as folder, _served(Path(folder)):
+        with TemporaryDirectory() as folder, serving(Path(folder)) as url:
+            os.environ.update(_ENVIRONMENT, AWS_ENDPOINT_URL=url)
             _measure(corpus, Path(folder), settings, results)
     return results
-
-
-@contextmanager
-def _served(folder: Path) -> Iterator[None]:
-    """A store with the folder in it, and an environment that leads there."""
-    command = [sys.executable, "-m", "benchmarks.object_server", str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        try:
-            url = server.stdout.readline().strip() if server.stdout else ""
-            os.environ.update(_ENVIRONMENT, AWS_ENDPOINT_URL=url)
-            yield
-        finally:
-            server.kill()
 
 
 def _measure(corpus: Corpus, folder: Path, settings: Settings, results: Results) -> None:
