@@ -78,7 +78,7 @@ def decompress(task: Task, watch: Stopwatch, /) -> list[bytes]:
     compression = {".gz": "gzip", ".zst": "zstd"}[path.suffix]
     watch.start()
     with path.open("rb") as file:
-        pieces = iter(partial(file.read, 1 << 20), b"")
+        pieces = iter(partial(file.read, 1 << 17), b"")
         for _ in reading.decompressed(pieces, compression, str(path)):
             pass
     watch.lap("count")

@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bpefleet import merge, resume, train, train_async
-from bpefleet.producer.planning.options import Options
 from bpefleet.producer.spooling import spool as spool_
-from bpefleet.producer.spooling.arrived import Arrived
 from bpefleet.producer.store.directory import COUNTS, PLAN
 from bpefleet.shared.errors import ExhaustedError, OutputError
-from tests.command import BPEFLEET, bpefleet
+from tests.command import BPEFLEET
 from tests.eventually import eventually
 from tests.texts import english
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from bpefleet import RunResult
@@ -127,27 +125,33 @@ def test_a_run_killed_while_it_counts_goes_on_from_the_spool(
         assert run.stdin is not None
         run.stdin.write(END.join(documents).encode())
         run.stdin.close()
-        eventually(lambda: run.poll() is not None or any((out / COUNTS).glob("*.counts")))
+        eventually(lambda: run.poll() is not None or (out / PLAN).exists())
         run.kill()
     with pytest.raises(OutputError, match="holds a started run"):
         train(iter(documents), vocab_size=SIZE, out=out, workers=0)
     _demand_same(resume(out, workers=0), from_file)
 
 
-def test_a_run_that_ended_before_its_plan_goes_on_from_the_spool(
-    from_file: RunResult, tmp_path: Path
+def test_what_arrives_is_counted_meanwhile_or_not_in_the_same_way(
+    documents: list[str], from_file: RunResult, tmp_path: Path
 ) -> None:
-    """Also where the same call is made again, which might have nothing to give any more."""
-    options = Options(vocab_size=SIZE)
-    text = (from_file.directory.parent / "corpus.txt").read_bytes()
-    begun = spool_.begin(tmp_path, options, "text", None)
-    spool_.fill(tmp_path, begun, [(text, True)], Arrived(0, len(text)), lambda: None)
-    with pytest.raises(OutputError, match="holds a started run") as raised:
-        train(iter(["one"]), vocab_size=SIZE, out=tmp_path, workers=0)
-    assert raised.value.hint == f"go on with it: bpefleet resume {tmp_path}"
-    assert "everything has arrived, and is not planned yet" in bpefleet("status", tmp_path).stderr
-    _demand_same(resume(tmp_path, workers=0), from_file)
-    assert (tmp_path / PLAN).exists()
+    """The iterator goes on only when a part of what it gave is counted."""
+    out = tmp_path / "run"
+
+    def awaiting() -> Iterator[str]:
+        half = len(documents) // 2
+        yield from documents[:half]
+        eventually(lambda: any((out / COUNTS).glob("*.counts")))
+        assert not (out / PLAN).exists()
+        yield from documents[half:]
+
+    result = train(awaiting(), vocab_size=SIZE, out=out, workers=2, chunk_size=20_000)
+    _demand_same(result, from_file)
+    stages = result.trained.stages
+    assert [*stages][:3] == ["plan", "spool", "count"]
+    counted = [stages[name].bytes for name in ("spool", "count")]
+    assert sum(count or 0 for count in counted) == result.trained.totals.bytes
+    assert counted[0]
 
 
 def test_a_tokenizer_that_takes_more_text_leaves_the_counts(

@@ -24,9 +24,8 @@ MOMENTS: Final = (
     f"{SPOOL}/begun.json",
     f"{SPOOL}/part-00000.txt.zst",
     f"{SPOOL}/part-00040.txt.zst.tmp",
-    f"{SPOOL}/end.json",
-    PLAN,
     f"{COUNTS}/*.counts",
+    PLAN,
     MANIFEST,
 )
 """Files whose appearance is a moment to die."""

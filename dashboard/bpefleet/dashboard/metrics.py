@@ -19,7 +19,7 @@ from prometheus_client.registry import Collector, CollectorRegistry
 
 from bpefleet.shared.process.text import printable
 from bpefleet.shared.wire.detail import BOUNDS
-from bpefleet.shared.wire.status import COUNT, DONE, MERGE, PLANNED, STOPPED
+from bpefleet.shared.wire.status import COUNT, DONE, MERGE, PLANNED, SPOOL, STOPPED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bpefleet.shared.wire.detail import Timing
     from bpefleet.shared.wire.status import Snapshot
 
-_STAGES: Final = (PLANNED, COUNT, MERGE, DONE, STOPPED)
+_STAGES: Final = (PLANNED, SPOOL, COUNT, MERGE, DONE, STOPPED)
 _MOST_RUNS: Final = 50
 """The number of runs that have metrics, the latest first: each is some hundred series."""
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
 globalThis.location = { pathname: "/runs/a%20run" };
-const { RUN, WORKERS, elapsed, forget, isResumed, isSilent, learn, nameOf, stageOf, state } =
+const { RUN, WORKERS, elapsed, forget, isCounting, isResumed, isSilent, learn, nameOf, stageOf, state } =
   await import("../../../dashboard/bpefleet/dashboard/static/state.js");
 
 const soon = () => Date.now() / 1000;
@@ -17,6 +17,9 @@ beforeEach(() => {
 test("the address says which page it is", () => {
   assert.equal(RUN, "a run");
   assert.equal(WORKERS, false);
+});
+test("what arrives is counted as it does", () => {
+  assert.deepEqual(["spool", "count", "merge"].map((stage) => isCounting({ stage })), [true, true, false]);
 });
 test("parts come and go one by one", () => {
   learn({ time: soon(), head: { stage: "count" }, "run one": { stage: "count" }, order: ["one"] });

@@ -24,6 +24,7 @@ from bpefleet.producer.planning.plan import Plan
 from bpefleet.producer.planning.sources import SourceFile
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.queueing.enqueue import Enqueuer
+from bpefleet.producer.spooling.arrived import Arrived
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.producer.store.history import Journal
 from bpefleet.producer.store.stop import Stop
@@ -123,9 +124,10 @@ async def aggregating(
             ledger=ledger,
             journal=journal,
             status=status,
-            counting=CountingView(plan, ledger, journal.tried, status, progress),
+            counting=CountingView(plan, ledger, journal.tried, status, progress, Arrived()),
             merging=MergingView(status, progress),
             stop=Stop(folder),
+            planned=CHUNKS,
             todo=sorted(set(range(CHUNKS)) - ledger.chunks),
         )
         aggregator = Aggregator(

@@ -99,3 +99,27 @@ def test_a_run_is_held_until_its_failed_chunks_are_retried() -> None:
     assert states.held
     assert states.retry([]) == [0]
     assert not states.held
+
+
+def test_chunks_that_arrive_are_waited_for_and_taken_in_order() -> None:
+    states = ChunkStates(COUNT, 0, ())
+    states.arrive(0, more=True)
+    assert states.unfinished
+    assert states.take(9, 0.0) == []
+    states.arrive(2, more=True)
+    assert states.take(1, 0.0) == [0]
+    states.arrive(3, more=False)
+    assert (states.total, states.growing) == (3, False)
+    assert states.take(9, 0.0) == [1, 2]
+    for chunk in range(3):
+        states.fold(chunk)
+    assert not states.unfinished
+
+
+def test_after_a_halt_nothing_more_is_taken_though_it_arrives() -> None:
+    states = ChunkStates(COUNT, 0, ())
+    states.arrive(1, more=True)
+    states.halt()
+    states.arrive(2, more=True)
+    assert states.take(9, 0.0) == []
+    assert not states.unfinished

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import signal
 import subprocess
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bpefleet import resume, status, train, train_async
-from bpefleet.producer.planning import chunk_size
-from bpefleet.producer.spooling.spool import SPOOL, begun, ended
+from bpefleet.producer.spooling.spool import SPOOL, begin, begun
+from bpefleet.producer.store.directory import COUNTS
+from bpefleet.producer.store.history import ATTEMPTS
+from bpefleet.producer.store.ledger import Ledger
 from bpefleet.shared.errors import InterruptedRunError, OutputError, SourceError, UsageError
+from tests.artifacts import artifacts
 from tests.command import BPEFLEET, bpefleet
 from tests.eventually import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from bpefleet.shared.wire.status import Snapshot
 
 SIZE = 270
 
@@ -57,6 +64,12 @@ def _send(run: subprocess.Popen[bytes], out: Path) -> None:
     run.stdin.write(b"low lower " * 100_000)
     run.stdin.flush()
     eventually(lambda: (spool := begun(out)) is not None and spool.bytes > 0)
+
+
+def _status(out: Path) -> Snapshot | None:
+    with suppress(OutputError):  # there is none yet
+        return status(out)
+    return None
 
 
 def test_the_iterator_s_error_comes_as_it_is_and_nothing_is_left(tmp_path: Path) -> None:
@@ -166,15 +179,18 @@ def test_a_run_that_waits_for_input_can_be_stopped(tmp_path: Path, way: str) -> 
     out = tmp_path / "run"
     run = _start(out)
     _send(run, out)
-    with pytest.raises(OutputError, match=r"still spooling what arrives: .* so far"):
-        status(out)
+    eventually(lambda: (now := _status(out)) and now.arriving)
+    snapshot = status(out)
+    assert (snapshot.stage, snapshot.chunks) == ("spool", 0)
+    assert re.search(r"arrived +\d.* [kM]?B so far", bpefleet("status", out).stdout)
+    assert json.loads(bpefleet("status", out, "--json").stdout)["stage"] == "spool"
     if way == "signal":
         run.send_signal(signal.SIGINT)
     else:
-        assert "nothing is left of it" in bpefleet("cancel", out).stdout
+        assert "nothing is left of the run" in bpefleet("cancel", out).stdout
     said = run.communicate()[1].decode()
     assert run.returncode == 130
-    assert re.search(r"stopped; [\d.]+ k?M?B had arrived", said)
+    assert re.search(r"stopped; [\d.,]+ k?M?B had arrived", said)
     assert not out.exists()
 
 
@@ -191,21 +207,55 @@ def test_a_run_killed_while_text_arrives_says_so_and_begins_anew(tmp_path: Path)
     assert len(left) == 1
     with pytest.raises(_OwnError):
         train(_breaking(), vocab_size=SIZE, out=out, workers=0)
-    assert ended(out) is None
+    assert list(out.iterdir()) == []
     assert list(elsewhere.iterdir()) == []
 
 
-def test_what_arrived_is_kept_when_planning_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The iterator may have nothing more to give."""
-    monkeypatch.setattr(chunk_size, "MAX_CHUNKS", 10)
+def test_what_was_counted_before_a_kill_does_not_count_again(tmp_path: Path) -> None:
+    """The directory of a run killed as it counted what arrives: all of it makes room."""
     out = tmp_path / "run"
-    texts = iter(["low lower lowest new newer newest wide wider widest"] * 4000)
-    with pytest.raises(UsageError, match=r"would be .* jobs") as raised:
-        train(texts, vocab_size=SIZE, out=out, workers=0, chunk_size=2000)
-    assert f"what arrived is kept; go on with it: bpefleet resume {out}" in raised.value.hint
-    assert resume(out, workers=0).trained.totals.vocab_size == SIZE
+    with _start(out, "--chunk-size", "20kB", "--workers", "0") as run:
+        _send(run, out)
+        eventually(lambda: any((out / COUNTS).glob("*.counts")))
+        run.kill()
+    assert (out / ATTEMPTS).exists()
+    assert "cut short before everything had arrived" in bpefleet("status", out).stderr
+    result = train(_documents(1000), vocab_size=SIZE, out=out, workers=0)
+    expected = train(_documents(1000), vocab_size=SIZE, out=tmp_path / "other", workers=0)
+    assert artifacts(out) == artifacts(tmp_path / "other")
+    assert result.trained.totals == expected.trained.totals
+
+
+def test_the_spool_that_a_kill_left_beside_the_tokenizer_is_removed(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    train(_documents(1000), vocab_size=SIZE, out=out, workers=0)
+    begin(out, "jsonl", tmp_path / "spools")
+    with pytest.raises(OutputError, match="is finished"):
+        resume(out)
+    assert not (out / SPOOL).exists()
+    assert list((tmp_path / "spools").iterdir()) == []
+
+
+def test_what_arrives_is_kept_though_it_cannot_be_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The disk is full for the counts, and the iterator may have nothing more to give."""
+    out = tmp_path / "run"
+
+    def full(*_: object) -> None:
+        raise OutputError("no room for counts")
+
+    def failing() -> Iterator[str]:
+        yield from _documents(1000)
+        eventually(lambda: "counting has ended: no room for counts" in caplog.text)
+        yield from _documents(1000)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "add", full)
+        with pytest.raises(OutputError, match="no room") as raised:
+            train(failing(), vocab_size=SIZE, out=out, workers=0, chunk_size=20_000)
+    assert f"go on with it: bpefleet resume {out}" in raised.value.hint
+    assert resume(out, workers=0).trained.totals.records == 2000
 
 
 def test_a_folder_called_spool_that_is_no_spool_is_left_alone(tmp_path: Path) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from bpefleet.producer.planning.options import Options
 from bpefleet.producer.spooling import spool as spool_
 from bpefleet.producer.spooling.arrived import Arrived
 from bpefleet.producer.spooling.spool import SPOOL
@@ -19,22 +19,30 @@ else:
     from backports import zstd
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator
 
+    from bpefleet.producer.planning.sources import SourceFile
     from bpefleet.producer.spooling.spool import Spool
 
-OPTIONS = Options(vocab_size=300, special_tokens=("<|x|>",))
 PIECES = [(b"one ", False), (b"two", True), (b"three", False)]
 
 
-def _fill(run: Path, pieces: Iterable[tuple[bytes, bool]], elsewhere: Path | None = None) -> Spool:
-    begun = spool_.begin(run, OPTIONS, "text", elsewhere)
-    return spool_.fill(run, begun, pieces, Arrived(3, 12), lambda: None)
+def _fill(
+    run: Path, pieces: Iterable[tuple[bytes, bool]], elsewhere: Path | None = None
+) -> tuple[Spool, list[SourceFile]]:
+    begun, arrived = spool_.begin(run, "text", elsewhere), Arrived(3)
+    written: list[SourceFile] = []
+
+    def arriving() -> Iterator[tuple[bytes, bool]]:
+        for data, ends in pieces:
+            arrived.bytes += len(data)
+            yield data, ends
+
+    return spool_.fill(run, begun, arriving(), arrived, written.append), written
 
 
-def _texts(spool: Spool) -> list[bytes]:
-    return [zstd.decompress(path.read_bytes()) for path in spool.paths]
+def _texts(files: Iterable[SourceFile]) -> list[bytes]:
+    return [zstd.decompress(Path(file.path).read_bytes()) for file in files]
 
 
 @pytest.mark.parametrize("place", ["", "elsewhere/below"])
@@ -42,13 +50,15 @@ def test_what_arrives_is_in_the_parts(tmp_path: Path, place: str) -> None:
     elsewhere = tmp_path / place if place else None
     run = tmp_path / "run"
     run.mkdir()
-    spool = _fill(run, PIECES, elsewhere)
-    assert _texts(spool) == [b"one two", b"three"]
-    assert [path.name for path in spool.paths] == ["part-00000.txt.zst", "part-00001.txt.zst"]
-    assert spool.stored == sum(path.stat().st_size for path in spool.paths)
-    assert spool_.ended(run) == spool
-    assert (spool.options, str(spool)) == (OPTIONS, "3 documents, 12 B")
-    spool_.done(run)
+    spool, files = _fill(run, PIECES, elsewhere)
+    assert _texts(files) == [b"one two", b"three"]
+    assert [Path(file.path).name for file in files] == ["part-00000.txt.zst", "part-00001.txt.zst"]
+    assert [file.text for file in files] == [7, 5]
+    assert {file.format for file in files} == {"text+zstd"}
+    assert spool.stored == sum(file.size for file in files)
+    assert (str(spool.first), str(spool)) == (files[0].path, "3 documents, 12 B")
+    assert spool_.done(run)
+    assert not spool_.done(run)
     assert list(run.iterdir()) == []
     assert elsewhere is None or list(elsewhere.iterdir()) == []
 
@@ -57,10 +67,10 @@ def test_two_runs_may_share_a_place(tmp_path: Path) -> None:
     runs = [tmp_path / "a", tmp_path / "b"]
     for run in runs:
         run.mkdir()
-    first, second = (_fill(run, PIECES, tmp_path / "spools") for run in runs)
+    first, second = (_fill(run, PIECES, tmp_path / "spools")[1] for run in runs)
     (tmp_path / "spools" / "mine").write_text("precious")
     spool_.done(runs[0])
-    assert not any(path.exists() for path in first.paths)
+    assert not any(Path(file.path).exists() for file in first)
     assert _texts(second) == [b"one two", b"three"]
     spool_.done(runs[1])
     assert [each.name for each in (tmp_path / "spools").iterdir()] == ["mine"]
@@ -76,14 +86,12 @@ def test_an_unfinished_spool_says_how_far_it_got(tmp_path: Path) -> None:
         _fill(tmp_path, pieces())
     begun = spool_.begun(tmp_path)
     assert begun is not None
-    assert _texts(begun) == [b"whole"]
-    assert str(begun) == "3 documents, 12 B"
-    assert spool_.ended(tmp_path) is None
+    assert str(begun) == "3 documents, 5 B"
     assert {each.name for each in (tmp_path / SPOOL).iterdir()} == {
         "begun.json",
         "part-00000.txt.zst",
     }
-    assert spool_.is_left(tmp_path)
+    assert spool_.is_there(tmp_path)
     spool_.remove(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -91,10 +99,11 @@ def test_an_unfinished_spool_says_how_far_it_got(tmp_path: Path) -> None:
 def test_what_is_no_spool_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / SPOOL).mkdir()
     (tmp_path / SPOOL / "thread.txt").write_text("precious")
-    assert not spool_.is_left(tmp_path)
+    assert not spool_.is_there(tmp_path)
     (tmp_path / "link").mkdir()
     (tmp_path / "link" / SPOOL).symlink_to(tmp_path)
-    assert not spool_.is_left(tmp_path / "link")
+    assert not spool_.is_there(tmp_path / "link")
+    assert not spool_.is_there(tmp_path / "nowhere")
 
 
 def test_only_a_folder_of_a_spool_is_removed_elsewhere(tmp_path: Path) -> None:
@@ -102,7 +111,7 @@ def test_only_a_folder_of_a_spool_is_removed_elsewhere(tmp_path: Path) -> None:
     precious = tmp_path / "bpefleet-papers"
     precious.mkdir()
     (precious / "part-00000.txt.zst").write_text("precious")
-    begun = spool_.begin(tmp_path, OPTIONS, "text", None)
+    begun = spool_.begin(tmp_path, "text", None)
     forged = begun.to_bytes().replace(begun.folder.encode(), str(precious).encode())
     (tmp_path / SPOOL / "begun.json").write_bytes(forged)
     spool_.remove(tmp_path)
@@ -110,15 +119,15 @@ def test_only_a_folder_of_a_spool_is_removed_elsewhere(tmp_path: Path) -> None:
     assert [each.name for each in precious.iterdir()] == ["part-00000.txt.zst"]
 
 
-@pytest.mark.parametrize("content", [b"{}", b"", b"[" * 100_000, b'{"version":1}'])
+@pytest.mark.parametrize("content", [b"{}", b"", b"[" * 60_000, b'{"version":1}'])
 def test_a_damaged_spool_is_an_error_that_says_so(tmp_path: Path, content: bytes) -> None:
     _fill(tmp_path, PIECES)
-    (tmp_path / SPOOL / "end.json").write_bytes(content)
-    with pytest.raises(OutputError, match=r"end\.json is damaged"):
-        spool_.ended(tmp_path)
+    (tmp_path / SPOOL / "begun.json").write_bytes(content)
+    with pytest.raises(OutputError, match=r"begun\.json is damaged"):
+        spool_.begun(tmp_path)
 
 
 def test_a_folder_that_cannot_be_made_is_an_error_that_says_which(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match=r"file/bpefleet-.* cannot be written"):
-        spool_.begin(tmp_path, OPTIONS, "text", tmp_path / "file")
+        spool_.begin(tmp_path, "text", tmp_path / "file")

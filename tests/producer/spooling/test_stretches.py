@@ -24,7 +24,7 @@ def _blocks(data: bytes, places: list[int]) -> list[bytes]:
 
 def _cut(blocks: list[bytes], cuts: Cuts, size: int) -> list[bytes]:
     parts, part = [], b""
-    for data, ends in stretches(blocks, cuts, size):
+    for data, ends in stretches(blocks, cuts, lambda: size):
         part += data
         if ends:
             parts.append(part)
@@ -61,7 +61,7 @@ def test_a_long_text_is_cut_soon_behind_the_size() -> None:
 def test_text_without_a_cut_stays_whole_and_is_not_held() -> None:
     blocks = [b"x" * 100] * 50
     assert _cut(blocks, Cutter("a pattern of one's own", SPECIAL), 1000) == [b"x" * 5000]
-    pieces = list(stretches(blocks, Cutter("a pattern of one's own", SPECIAL), 1000))
+    pieces = list(stretches(blocks, Cutter("a pattern of one's own", SPECIAL), lambda: 1000))
     assert len(pieces) >= 50
 
 

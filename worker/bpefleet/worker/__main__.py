@@ -50,11 +50,12 @@ from bpefleet.shared.process.startup import collect_rarely
     "--corpus-root",
     "roots",
     multiple=True,
-    metavar="DIR",
+    metavar="DIR|URL",
     envvar="BPEFLEET_CORPUS_ROOT",
     show_envvar=True,
-    help="Read sources below this directory only, links followed. Repeat for several. Without it "
-    "any file that this user can read is counted for whoever has the key.",
+    help="Read sources below this directory only, links followed, or below a URL such as "
+    "s3://bucket/folder. Repeat for several. Without it anything that this user can read is "
+    "counted for whoever has the key.",
 )
 @key_file_option()
 @click.option(

@@ -12,7 +12,9 @@ from bpefleet.shared.process.logs import HUMAN, configure
 from bpefleet.shared.redis.connect import check, demand_trust
 from bpefleet.shared.redis.redis_url import is_local, redacted
 from bpefleet.shared.redis.rights import Role
+from bpefleet.shared.stores.urls import is_url
 from bpefleet.shared.trust.signing import read_key
+from bpefleet.shared.trust.url_roots import checked_root
 from bpefleet.worker.activity.activity_log import ActivityLog
 from bpefleet.worker.activity.tally import Tally
 from bpefleet.worker.pool import WorkerPool
@@ -65,7 +67,9 @@ def serve(
             hint="give --key-file FILE, or say with --corpus-root DIR where sources may lie",
         )
     for root in roots:
-        if not os.path.isdir(root):  # noqa: PTH112  a root is compared as a string
+        if is_url(root):
+            checked_root(root)
+        elif not os.path.isdir(root):  # noqa: PTH112  a root is compared as a string
             raise UsageError(f"the corpus root {root} is no directory")
     check(url, Role.WORKER)
     tally = Tally(processes)

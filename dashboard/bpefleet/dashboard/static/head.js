@@ -2,7 +2,7 @@
 
 import { $, badge, put, tell, tile } from "./elements.js";
 import { clock, percent, rate, share, size, span, took, whole } from "./format.js";
-import { RATE_OVER, RUN, elapsed, isResumed, isSilent, nameOf, now, stageOf, state } from "./state.js";
+import { RATE_OVER, RUN, elapsed, isCounting, isResumed, isSilent, nameOf, now, stageOf, state } from "./state.js";
 
 export function drawHead(head) {
   drawTitle(head);
@@ -13,10 +13,10 @@ export function drawHead(head) {
   drawTimes(head);
   drawProgress(head);
   drawMerging(head);
-  const counting = head.stage === "count";
+  const counting = isCounting(head);
   const last = state.series.at(-1);
   $("stage").replaceChildren(badge(...stageOf(head)));
-  tile("text", size(head.bytes_counted), `of ${size(head.bytes)}`);
+  tile("text", size(head.bytes_counted), head.arriving ? arrived(head.arriving) : `of ${size(head.bytes)}`);
   tile("chunks", whole(head.counted), `of ${whole(head.chunks)}`);
   tile("rate", counting ? rate(head.rate) : "–", counting ? `over the last ${RATE_OVER} s` : "not counting");
   tile("eta", ...timeLeft(head));
@@ -28,6 +28,10 @@ export function drawHead(head) {
   tile("workers-now", counting ? whole(head.workers) : "–", counting ? `${whole(head.running)} at a chunk` : "not counting");
   tile("retries", whole(head.retries), "in this session");
   tile("memory", head.redis_memory ? size(head.redis_memory) : "–", head.redis_memory ? "used" : "not known now");
+}
+function arrived({ documents, bytes, rate: pace }) {
+  const from = documents ? ` in ${whole(documents)} documents` : "";
+  return `of ${size(bytes)} that arrived${from}, ${rate(pace)}`;
 }
 function drawTitle(head) {
   const title = $("run-title"), name = nameOf(head.directory);
@@ -56,6 +60,7 @@ export function drawReport() {
 }
 function timeLeft(head) {
   if (head.holding) return ["–", "waits for a retry"];
+  if (head.stage === "spool") return ["–", "more may arrive"];
   if (head.stage === "count") {
     if (head.eta === null) return ["–", "nothing counted lately"];
     return [span(head.eta), `for counting, at ${rate(head.rate)}; then the merges`];

@@ -2,7 +2,7 @@
 
 import { $, badge, fill, put } from "./elements.js";
 import { percent, rate, share, span, took, whole } from "./format.js";
-import { ago, elapsed, nameOf, stageOf, state } from "./state.js";
+import { ago, elapsed, isCounting, nameOf, stageOf, state } from "./state.js";
 
 export function drawAll() {
   const heads = state.order.map((run) => state.runs.get(run)).filter(Boolean);
@@ -14,10 +14,10 @@ export function drawAll() {
     (cell) => bar(cell, head),
     `${whole(head.counted)} of ${whole(head.chunks)}`,
     whole(head.failed),
-    head.stage === "count" ? rate(head.rate) : "",
+    isCounting(head) ? rate(head.rate) : "",
     head.ended === null ? span(elapsed(head)) : took(elapsed(head)),
     head.eta === null || head.holding ? "" : span(head.eta),
-    head.stage === "count" ? whole(head.workers) : "",
+    isCounting(head) ? whole(head.workers) : "",
     ago(head.updated),
   ]]));
 }

@@ -2,12 +2,12 @@
 
 import { $, fill, put } from "./elements.js";
 import { rate, short, size, span, whole } from "./format.js";
-import { SILENT_AFTER, ago, now, state } from "./state.js";
+import { SILENT_AFTER, ago, isCounting, now, state } from "./state.js";
 
 const BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
 export function drawWorkers(head, workers) {
-  const counting = head.stage === "count";
+  const counting = isCounting(head);
   put($("workers-title"), counting ? "Workers" : "Workers, as last seen while counting");
   $("no-workers").hidden = workers.length > 0;
   $("workers").hidden = workers.length === 0;

@@ -91,7 +91,8 @@ def _of_others(items: Iterator[Any]) -> tuple[tuple[str, ...], Iterable[Any] | N
 
 
 def _demand_many(given: object, name: str) -> None:
-    if hasattr(given, "columns"):  # a data frame, which may yield its columns' names
+    # A data frame, which may yield its columns' names; a lazy one would have to find them out.
+    if hasattr(type(given), "columns"):
         raise UsageError(
             f"{name} is of type {type(given).__name__}",
             hint="give the column with the texts: documents=frame['text']",
@@ -100,7 +101,8 @@ def _demand_many(given: object, name: str) -> None:
     if one or not isinstance(given, Iterable):
         raise UsageError(
             f"{name} is of type {type(given).__name__}",
-            hint="give an iterable of texts; for one text, a list of one: documents=[…]",
+            hint="give an iterable of texts; for one text, a list of one: documents=[…]; of a "
+            "DatasetDict, one of its splits",
         )
 
 

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bpefleet.producer.counts.merge_again import merge_again
-from bpefleet.producer.observing.snapshot import latest_snapshot
+from bpefleet.producer.observing.snapshot import latest_of
 from bpefleet.producer.planning.mixture.weights import exact
 from bpefleet.producer.planning.options import Resources
 from bpefleet.producer.run.pipeline import resume as resume_
-from bpefleet.producer.store.directory import RunDirectory
 
 if TYPE_CHECKING:
     import os
@@ -87,4 +86,4 @@ def status(directory: Place) -> Snapshot:
     Raises:
         OutputError: It is no run directory, or cannot be read.
     """
-    return latest_snapshot(RunDirectory.open(Path(directory)))
+    return latest_of(Path(directory))

@@ -74,9 +74,10 @@ def train(
     The result depends on the text and the options alone: not on chunk size, workers or order.
 
     Args:
-        sources: Files, folders or globs, one or a list of them: UTF-8 text, JSON Lines, Parquet,
-            Arrow; `-` for standard input. A `Source` or several, or the name of a corpus file
-            (`.toml`), for a mixture. What is no list, tuple or set of these is taken for documents.
+        sources: Files, folders or globs, as paths or URLs, one or a list of them: UTF-8 text, JSON
+            Lines, Parquet, Arrow; `-` for standard input. A `Source` or several, or the name of a
+            corpus file (`.toml`), for a mixture. What is no list, tuple or set of these is taken
+            for documents.
         documents: In place of sources: any iterable of documents, each a `str`, UTF-8 as `bytes`,
             or a mapping with a text in it, such as the rows of `datasets` are. They are spooled as
             they come, and counted when all are there; a document that is None has no text.

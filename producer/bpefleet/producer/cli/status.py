@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -12,14 +13,14 @@ import click
 
 from bpefleet.producer.cli.mixture_lines import lines_of
 from bpefleet.producer.cli.status_times import StatusTimes
-from bpefleet.producer.observing.snapshot import failures, latest_snapshot
+from bpefleet.producer.observing.snapshot import failures, latest_of, latest_snapshot
 from bpefleet.producer.store.directory import PLAN, RunDirectory
 from bpefleet.producer.store.history import read_attempts
 from bpefleet.producer.store.ledger_format import read_index
 from bpefleet.shared.errors import QueueError, UsageError
 from bpefleet.shared.process.text import json_text, line, printable
 from bpefleet.shared.wire.keys import status_key
-from bpefleet.shared.wire.status import COUNT, DONE, MERGE, Snapshot
+from bpefleet.shared.wire.status import COUNT, DONE, MERGE, SPOOL, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -74,7 +75,7 @@ class Finder:
             OutputError: The directory cannot be read.
         """
         if Path(self._run).exists():
-            return latest_snapshot(self._open(Path(self._run)))
+            return self._in(Path(self._run))
         if self._redis is None:
             raise UsageError(
                 f"{self._run}: no such directory",
@@ -85,6 +86,11 @@ class Finder:
         if (found := read(self._redis, self._run, status_key(self._run), Snapshot)) is None:
             raise QueueError(f"no run {self._run} is under way there")
         return found
+
+    def _in(self, path: Path) -> Snapshot:
+        if not os.path.lexists(path / PLAN):
+            return latest_of(path)  # what it counts may still arrive
+        return latest_snapshot(self._open(path))
 
     def _open(self, path: Path) -> RunDirectory:
         seen = None
@@ -104,8 +110,12 @@ def lines(now: Snapshot, times: str = "") -> Iterable[str]:
         away = timedelta(seconds=round(min(max(0.0, now.updated - now.redis_away), _LONGEST)))
         yield f"  redis    has not answered for {away}; the run waits for it"
     yield f"  {_when(now)}"
+    if now.arriving is not None:
+        documents, many, pace = now.arriving.documents, now.arriving.bytes, now.arriving.rate
+        said = f"{documents:,} documents, " if documents else ""
+        yield f"  arrived  {said}{_size(many)} so far, {_size(round(pace))}/s"
     share = 100 * now.bytes_counted / now.bytes if now.bytes else 100
-    about = "about " if now.stage == COUNT else ""
+    about = "about " if now.stage in (SPOOL, COUNT) else ""
     yield (
         f"  text     {_size(now.bytes_counted)} of {_size(now.bytes)} counted ({share:.1f} %)"
         + (f", {about}{now.unique:,} different pre-tokens" if now.unique else "")
@@ -116,7 +126,7 @@ def lines(now: Snapshot, times: str = "") -> Iterable[str]:
         + (f"; {now.retries} retries" if now.retries else "")
     )
     yield from (f"  source   {line}" for line in lines_of(now.sources))
-    if now.stage == COUNT:
+    if now.stage in (SPOOL, COUNT):
         yield f"  rate     {_size(round(now.rate))}/s{_left(now)}; {now.workers} workers"
     if now.stage == MERGE:
         rate = f", {now.merging.rate:,.0f}/s" if now.merging else ""

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from bpefleet.producer.observing.chunk_times import STAGES, WORK, counted, stage_seconds, times_of
 from bpefleet.producer.reports.slow_chunks import explained
-from bpefleet.producer.store.directory import RunDirectory
+from bpefleet.producer.store.directory import PLAN, RunDirectory
 from bpefleet.producer.store.history import History
 from bpefleet.shared.wire.detail import Detail
 from bpefleet.shared.wire.keys import detail_key
@@ -48,7 +48,7 @@ class StatusTimes:
             BpefleetError: It cannot be read.
         """
         found: dict[str, Any] = {"stage_seconds": self.seconds()}
-        if self._history is not None:
+        if self._history is not None and (Path(self._run) / PLAN).exists():
             directory = RunDirectory.open(Path(self._run))
             times = explained(times_of(directory, self._history.attempts).chunks)
             by_index = sorted(times, key=lambda time: time.chunk)

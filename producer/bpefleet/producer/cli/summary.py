@@ -66,7 +66,7 @@ def _lasting(seconds: float) -> str:
 def _memory(stages: dict[str, Took]) -> str:
     """The greatest peak of each kind of process. They do not all run at the same time."""
     peaks = {name: took.peak_rss for name, took in stages.items()}
-    here = max((peaks[name] for name in ("plan", "count") if name in peaks), default=0)
+    here = max((peaks[name] for name in ("plan", "spool", "count") if name in peaks), default=0)
     trainer = max(peaks[name] for name in ("fold", "merge", "artifacts") if name in peaks)
     counting = stages.get("count")
     if counting is not None and counting.worker_seconds is None:  # all in one process

@@ -72,7 +72,7 @@ def train(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Train a tokenizer on SOURCE...: files, folders or quoted globs.
+    """Train a tokenizer on SOURCE...: files, folders or quoted globs, as paths or URLs.
 
     They hold UTF-8 text, JSON Lines, Parquet or Arrow; the first two may be compressed. The result
     is the same for any chunk size and any number of workers.

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Final
 
 from redis.exceptions import OutOfMemoryError, RedisError
 
-from bpefleet.producer.counting.brief_outages import BriefOutages
 from bpefleet.producer.counting.fold import Folding
 from bpefleet.producer.counting.kinds import WORK
+from bpefleet.producer.counting.outages.brief_outages import BriefOutages
 from bpefleet.producer.counting.requests import Requests
 from bpefleet.producer.observing.attempts_seen import AttemptsSeen
 from bpefleet.producer.observing.live_view import LiveView
@@ -81,12 +81,15 @@ class Aggregator:
         stores = {name: work.stores(session, signer) for name, work in WORK.items()}
         self.states = ChunkStates(
             kind,
-            len(plan.chunks),
+            session.planned,
             session.todo,
             stores[kind.name].stored,
             hold=session.resources.hold,
         )
         attempts = AttemptsSeen()
+        self._plan = plan
+        self._arrived = session.arrived
+        self._enqueuer = enqueuer
         self._path = session.directory.path
         self._stop = session.stop
         self._window = Window(self.states, enqueuer)
@@ -119,10 +122,12 @@ class Aggregator:
     async def run(self) -> None:
         """Count and fold all chunks, except those that fail for good or that a stop leaves."""
         try:
+            self._look_what_arrived()
             # What was counted while no producer looked need not be counted again.
             while await self._take(None):
                 await self._folding.wait()
             while self._goes_on():
+                self._look_what_arrived()
                 if glances := self._glances():
                     await self._halt_if_asked()
                 with self._outages.bearing():
@@ -146,6 +151,8 @@ class Aggregator:
             with suppress(RedisError, TimeoutError):  # it may be away, and nobody waits for it
                 async with asyncio.timeout(_FAREWELL):
                     await self._window.withdraw()
+                    if self._arrived.given_up:  # nobody will go on with it
+                        await asyncio.to_thread(self._enqueuer.forget_run)
             raise
         finally:
             await self._folding.leave()
@@ -153,11 +160,16 @@ class Aggregator:
             self._requests.sum_up()
             self._sweep.workers.sum_up()
 
+    def _look_what_arrived(self) -> None:
+        """Have the chunks counted that are there by now, of a corpus that arrives."""
+        more = self._arrived.open  # first: what comes last is there once nothing more comes
+        self.states.arrive(len(self._plan.chunks), more=more)
+
     def _wait_ms(self, *, due: bool) -> int | None:
         """How long to wait for events."""
         if self._window.filling:
             return None  # there is more to be queued
-        return _BETWEEN_MS if due else _BLOCK_MS
+        return _BETWEEN_MS if due or self.states.growing else _BLOCK_MS
 
     def _glances(self) -> bool:
         """Whether to see after the people now: not at every event, since that takes threads."""
@@ -183,7 +195,9 @@ class Aggregator:
         return self.states.unfinished or self._held
 
     async def _halt_if_asked(self) -> None:
-        if self._halted or not await asyncio.to_thread(self._stop.requested):
+        if self._halted or self.states.growing:  # what lets it arrive is asked to stop
+            return
+        if not await asyncio.to_thread(self._stop.requested):
             return
         self._halted = True
         self.states.halt()

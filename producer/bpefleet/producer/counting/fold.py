@@ -307,7 +307,7 @@ class Folding:
                 folded, total = len(self._states.folded), self._states.total
             about = {"chunk": chunk, "worker": result.worker, "seconds": round(took, 6)}
             logger.debug("chunk %d is folded", chunk, extra=about)
-            if folded == (total + 1) // 2:
+            if folded == (total + 1) // 2 and not self._states.growing:
                 logger.info("half of the chunks are %s", self._states.kind.done)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
 from bpefleet.kernel.segments import count_segments
+from bpefleet.producer.counting.early_end import told_at_once
 from bpefleet.producer.observing.chunk_times import HERE
 from bpefleet.producer.queueing.chunk_states import ChunkStates
 from bpefleet.producer.store.history import Attempt
@@ -21,14 +23,25 @@ from bpefleet.shared.wire.kinds import COUNT
 from bpefleet.shared.wire.messages import Counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from bpefleet.producer.counting.session import Session
     from bpefleet.shared.wire.messages import Failed
 
 
-def count_here(session: Session) -> dict[int, Failed]:
+_PAUSE: Final = 0.05
+"""Seconds between two looks whether another chunk has arrived."""
+
+
+def count_here(
+    session: Session, meanwhile: Callable[[], object] | None = None
+) -> dict[int, Failed]:
     """Count every chunk that the ledger lacks, one after the other, or until a stop is asked for.
+
+    Args:
+        session: The run.
+        meanwhile: Called in this thread: lets the chunks arrive that are not there yet. They are
+            counted in another.
 
     Returns:
         The chunks that failed: a missing or unreadable file, one that is shorter than planned, or
@@ -37,23 +50,53 @@ def count_here(session: Session) -> dict[int, Failed]:
     Raises:
         OutputError: The counts cannot be written.
     """
-    total = len(session.directory.plan.chunks)
-    states = ChunkStates(COUNT, total, session.todo, session.ledger.chunks)
-    roots = roots_of(file.path for file in session.directory.plan.files)
+    if meanwhile is None:
+        return _count_all(session)
+    with ThreadPoolExecutor(1, "counting") as beside:
+        counting = beside.submit(_count_beside, session)
+        meanwhile()  # if that fails, what is being counted is waited for
+        return counting.result()
+
+
+def _count_beside(session: Session) -> dict[int, Failed]:
+    with told_at_once(session.arrived):
+        return _count_all(session)
+
+
+def _count_all(session: Session) -> dict[int, Failed]:
+    files, chunks = session.directory.plan.files, session.directory.plan.chunks
+    states = ChunkStates(COUNT, session.planned, session.todo, session.ledger.chunks)
+    roots = roots_of(file.path for file in files)
     tail = Tail()
     try:
-        while not session.stop.requested() and (taken := states.take(1, 0.0)):
-            states.seen_at_work({taken[0]: (HERE, "")})
+        while not _halted(session):
+            more = session.arrived.open  # first: the last chunk is there once nothing more comes
+            states.arrive(len(chunks), more=more)
+            taken = states.take(1, 0.0)
+            states.seen_at_work(dict.fromkeys(taken, (HERE, "")))
             if session.status.due:
                 session.counting.show(states)
             else:
                 session.counting.show_counted()
-            tail.begin()
-            _count(session, states, taken[0], roots, tail)
+            if taken:
+                tail.begin()
+                roots = roots or roots_of([files[0].path])  # of what arrives, all is in one folder
+                _count(session, states, taken[0], roots, tail)
+            elif more:
+                time.sleep(_PAUSE)
+            else:
+                break
         session.counting.show(states)
     finally:
         tail.close()
     return states.failed
+
+
+def _halted(session: Session) -> bool:
+    # While the corpus arrives, what lets it arrive is asked to stop.
+    if session.arrived.open:
+        return session.arrived.given_up
+    return session.stop.requested()
 
 
 def _failed(session: Session, states: ChunkStates, chunk: int, failure: Failed) -> None:

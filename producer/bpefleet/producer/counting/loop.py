@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def run_beside(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
+def run_beside(
+    main: Callable[[], Coroutine[Any, Any, T]], meanwhile: Callable[[], object] | None = None
+) -> T:
     """Run a coroutine in a thread with a loop of its own, and wait for its end.
 
     A thread may have one loop only, and in a notebook or a server the caller's has one that runs.
@@ -24,12 +26,18 @@ def run_beside(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
     beside the main thread cannot take them, counting in process and merging have no loop, and a
     loop that lets go of SIGTERM leaves it with its default, which is to die at once.
 
+    Args:
+        main: The coroutine.
+        meanwhile: Called in this thread before it waits. What it raises cancels the coroutine.
+
     Raises:
         KeyboardInterrupt: The coroutine was cancelled, by an interrupt or by itself.
     """
     beside = _Beside(main)
     threading.Thread(target=beside.run, name="loop", daemon=True).start()
     try:
+        if meanwhile is not None:
+            meanwhile()
         beside.ended.wait()  # not `Thread.join`, which takes an interrupt for the thread's end
     except BaseException:
         beside.cancel()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bpefleet.producer.observing.counting_view import CountingView
 from bpefleet.producer.observing.merging_view import MergingView
 from bpefleet.producer.observing.status_file import StatusFile
 from bpefleet.producer.planning.options import Resources
+from bpefleet.producer.spooling.arrived import Arrived
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.producer.store.history import Journal
 from bpefleet.producer.store.ledger import Ledger
@@ -34,7 +35,9 @@ class Session:
         counting: Shows how far counting is.
         merging: Shows how far merging is.
         stop: Whether to end early.
-        todo: The chunks to count.
+        planned: How many chunks the plan has as the session begins: any others arrive.
+        todo: Those of them to count.
+        arrived: How much has arrived of a corpus that is no file, and whether more may come.
     """
 
     directory: RunDirectory
@@ -45,7 +48,9 @@ class Session:
     counting: CountingView
     merging: MergingView
     stop: Stop
+    planned: int
     todo: list[int]
+    arrived: Arrived = field(default_factory=Arrived)
 
 
 @contextmanager
@@ -55,6 +60,7 @@ def session(
     progress: Progress,
     stop: Stop,
     only: Collection[int] = (),
+    arrived: Arrived | None = None,
 ) -> Iterator[Session]:
     """Open what is in a run directory that this process holds.
 
@@ -64,21 +70,24 @@ def session(
         progress: Where to show it.
         stop: Whether to end early.
         only: If not empty, the chunks to count; otherwise all that the ledger lacks.
+        arrived: Of a corpus that arrives; None for one that is there.
 
     Raises:
         OutputError: It cannot be read or written.
     """
     plan = directory.plan
+    arrived = arrived or Arrived()
     directory.make_counts()  # some copying leaves empty folders out
     # Before anything else reads it: what is damaged has to be set aside first.
+    planned = len(plan.chunks)
     ledger = Ledger(
         directory.counts,
         plan.digest,
-        chunks=len(plan.chunks),
+        chunks=planned,
         sources=plan.chunk_sources,
         mend=True,
     )
-    todo = sorted(set(only or range(len(plan.chunks))) - ledger.chunks)
+    todo = sorted(set(only or range(planned)) - ledger.chunks)
     journal = Journal(directory.path)
     status = StatusFile(directory)
     try:
@@ -88,10 +97,12 @@ def session(
             ledger=ledger,
             journal=journal,
             status=status,
-            counting=CountingView(plan, ledger, journal.tried, status, progress),
+            counting=CountingView(plan, ledger, journal.tried, status, progress, arrived),
             merging=MergingView(status, progress),
             stop=stop,
+            planned=planned,
             todo=todo,
+            arrived=arrived,
         )
     finally:
         journal.close()

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Final
 from redis.exceptions import OutOfMemoryError, RedisError
 
 from bpefleet.producer.counting.aggregator import Aggregator
+from bpefleet.producer.counting.early_end import told_at_once
 from bpefleet.producer.counting.kinds import WORK
 from bpefleet.producer.counting.loop import run_beside
-from bpefleet.producer.counting.outage import StoppedInOutageError, outages_told
+from bpefleet.producer.counting.outages.outage import StoppedInOutageError, outages_told
 from bpefleet.producer.counting.payloads import Payloads
 from bpefleet.producer.queueing.abandoned import end_abandoned
 from bpefleet.producer.queueing.enqueue import Enqueuer
@@ -25,6 +26,8 @@ from bpefleet.shared.redis.redis_url import redacted
 from bpefleet.shared.wire.kinds import COUNT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from redis import Redis
 
     from bpefleet.producer.counting.session import Session
@@ -35,13 +38,19 @@ if TYPE_CHECKING:
 _IDLE_SECONDS: Final = 2.0
 
 
-def count_there(session: Session, fleet: Fleet, kind: Kind = COUNT) -> dict[int, Failed]:
+def count_there(
+    session: Session,
+    fleet: Fleet,
+    kind: Kind = COUNT,
+    meanwhile: Callable[[], object] | None = None,
+) -> dict[int, Failed]:
     """Have a session's chunks counted and folded, or until a stop is asked for.
 
     Args:
         session: The run.
         fleet: Who does it.
         kind: What is done with them, if not counting.
+        meanwhile: Called in this thread: lets the chunks arrive that are not there yet.
 
     Returns:
         The chunks that failed for good.
@@ -52,14 +61,20 @@ def count_there(session: Session, fleet: Fleet, kind: Kind = COUNT) -> dict[int,
         OutputError: The ledger cannot be written.
     """
     try:
-        return run_beside(lambda: _count(session, fleet, kind))
+        return run_beside(lambda: _looked_after(session, fleet, kind), meanwhile)
     except StoppedInOutageError:
         raise KeyboardInterrupt from None
-    except RedisError as error:
-        raise QueueError(
-            f"Redis at {redacted(fleet.url)} failed in the middle of the run: {error}",
-            hint="see to it that Redis runs and has room",
-        ) from error
+
+
+async def _looked_after(session: Session, fleet: Fleet, kind: Kind) -> dict[int, Failed]:
+    with told_at_once(session.arrived):
+        try:
+            return await _count(session, fleet, kind)
+        except RedisError as error:
+            raise QueueError(
+                f"Redis at {redacted(fleet.url)} failed in the middle of the run: {error}",
+                hint="see to it that Redis runs and has room",
+            ) from error
 
 
 async def _count(session: Session, fleet: Fleet, kind: Kind) -> dict[int, Failed]:

@@ -10,7 +10,7 @@ from bpefleet.producer.observing.expected_text import ExpectedText
 from bpefleet.producer.observing.pace import Pace
 from bpefleet.producer.progress.step import step_of
 from bpefleet.producer.store.mixture import source_views
-from bpefleet.shared.wire.status import Failure, Running
+from bpefleet.shared.wire.status import COUNT, SPOOL, Arriving, Failure, Running
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bpefleet.producer.progress.progress import Progress
     from bpefleet.producer.queueing.chunk_states import ChunkStates
     from bpefleet.producer.queueing.sweep import Sweep
+    from bpefleet.producer.spooling.arrived import Arrived
     from bpefleet.producer.store.ledger import Ledger
     from bpefleet.shared.wire.status import Snapshot
 
@@ -38,6 +39,7 @@ class CountingView:
         tried: Mapping[int, int],
         status: StatusFile,
         progress: Progress,
+        arrived: Arrived,
     ) -> None:
         """Prepare to show.
 
@@ -47,6 +49,7 @@ class CountingView:
             tried: How often each chunk was tried, in all sessions.
             status: Where snapshots are shown.
             progress: Where people see how far it is.
+            arrived: How much has arrived of a corpus that is no file.
         """
         self._plan = plan
         self._ledger = ledger
@@ -54,6 +57,8 @@ class CountingView:
         self._status = status
         self._progress = progress
         self._pace = Pace(_RATE_OVER)
+        self._arrived = arrived
+        self._arriving = Pace(_RATE_OVER)
         self._expected = ExpectedText(plan)
 
     def show_counted(self) -> None:
@@ -61,7 +66,7 @@ class CountingView:
         counted = self._ledger.totals.bytes_read
         self._pace.see(counted)
         newer = replace(
-            self._status.now,
+            self._now(),
             counted=len(self._ledger.chunks),
             bytes=self._expected.total(self._ledger.chunks, counted),
             bytes_counted=counted,
@@ -78,7 +83,8 @@ class CountingView:
         describe = self._plan.describe
         snapshot = self._status.show(
             replace(
-                self._status.now,
+                self._now(),
+                chunks=states.total,
                 counted=len(states.folded),
                 running=tuple(Running(c, describe(c), w) for c, w in running),
                 queued=len(states.in_flight) - len(running),
@@ -92,7 +98,7 @@ class CountingView:
                 workers=len(sweep.workers) if sweep else 1,
                 # A run that waits for a person's retry is at nothing.
                 rate=self._pace.rate() if states.unfinished else 0.0,
-                eta=self._pace.left(total) if states.unfinished else None,
+                eta=self._pace.left(total) if states.unfinished and not states.growing else None,
                 holding=states.held,
                 redis_memory=sweep.redis_memory if sweep else 0,
                 unfolded=sweep.unfolded if sweep else 0,
@@ -103,6 +109,15 @@ class CountingView:
         )
         self._progress.show(step_of(snapshot))
         return snapshot
+
+    def _now(self) -> Snapshot:
+        """The latest snapshot, with what has arrived by now."""
+        arrived = self._arrived
+        if not arrived.open:
+            return replace(self._status.now, stage=COUNT, arriving=None)
+        self._arriving.see(arrived.bytes)
+        arriving = Arriving(arrived.documents, arrived.bytes, self._arriving.rate())
+        return replace(self._status.now, stage=SPOOL, arriving=arriving)
 
     def _failures(self, states: ChunkStates) -> list[Failure]:
         # The history learns of an attempt a moment later than the chunk's state.

@@ -20,11 +20,12 @@ class ExpectedText:
     """
 
     def __init__(self, plan: Plan) -> None:
+        self._plan = plan
         self._total = plan.total_bytes
-        is_known = all(
+        self._is_known = bool(plan.files) and all(
             file.format == TEXT and not plan.sources[file.source].sampled for file in plan.files
         )
-        self._chunks = () if is_known else tuple(map(plan.chunk_bytes, range(len(plan.chunks))))
+        self._chunks: list[int] = []
 
     def total(self, counted: Collection[int], read: int) -> int:
         """Bytes of text in all.
@@ -33,8 +34,16 @@ class ExpectedText:
             counted: The chunks that are counted.
             read: Bytes of text in them.
         """
-        if not self._chunks:
+        if self._is_known:
             return self._total
+        self._see()
         expected = sum(self._chunks[chunk] for chunk in tuple(counted))  # which threads add to
         left = self._total - expected
         return read + (left * read // expected if read and expected else left)
+
+    def _see(self) -> None:
+        """Look at the chunks that are new: of a corpus that arrives, there are more and more."""
+        plan, known = self._plan, len(self._chunks)
+        if new := range(known, len(plan.chunks)):
+            self._chunks += map(plan.chunk_bytes, new)
+            self._total = plan.total_bytes

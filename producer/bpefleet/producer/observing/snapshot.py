@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -11,10 +12,11 @@ from msgspec.structs import replace
 from bpefleet.producer.files.atomic import read_whole
 from bpefleet.producer.files.lock import LOCK, holder
 from bpefleet.producer.observing.expected_text import ExpectedText
-from bpefleet.producer.store.directory import PLAN
+from bpefleet.producer.store.directory import PLAN, RunDirectory
 from bpefleet.producer.store.history import ATTEMPTS, read_attempts
 from bpefleet.producer.store.ledger_format import read_index, read_sums
 from bpefleet.producer.store.mixture import source_views
+from bpefleet.shared.errors import OutputError
 from bpefleet.shared.tokenizer import MANIFEST
 from bpefleet.shared.wire.messages import MessageError
 from bpefleet.shared.wire.status import DONE, PLANNED, STOPPED, Failure, Snapshot
@@ -22,7 +24,6 @@ from bpefleet.shared.wire.status import DONE, PLANNED, STOPPED, Failure, Snapsho
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bpefleet.producer.store.directory import RunDirectory
     from bpefleet.producer.store.history import Attempt
     from bpefleet.producer.store.manifest import Manifest
 
@@ -102,7 +103,10 @@ def _times(directory: RunDirectory, manifest: Manifest | None) -> tuple[float, f
     if manifest is not None:
         # A version before did not note the end.
         ended = manifest.ended or _changed(directory.path / MANIFEST)
-        return planned, ended - sum(took.seconds for took in manifest.stages.values()), ended
+        started = ended - sum(took.seconds for took in manifest.stages.values())
+        return min(planned, started), started, ended
+    if not planned:  # what it counts still arrives
+        planned = _changed(directory.path / LOCK)
     started = max(planned, _changed(directory.path / LOCK))
     return planned, started, max(started, _changed(directory.path / ATTEMPTS))
 
@@ -123,6 +127,22 @@ def _failure(directory: RunDirectory, attempts: list[Attempt]) -> Failure:
         kind=last.kind,
         error=last.error,
     )
+
+
+def latest_of(path: Path) -> Snapshot:
+    """The latest snapshot of the run in a directory, which may have no plan yet: see `spooling`.
+
+    Raises:
+        OutputError: It is no run directory, or cannot be read.
+    """
+    try:
+        directory = RunDirectory.open(path)
+    except OutputError:
+        if not os.path.lexists(path / PLAN) and holder(path):
+            with suppress(OSError, MessageError):
+                return Snapshot.from_bytes(read_whole(path / SNAPSHOT, LARGEST))
+        raise
+    return latest_snapshot(directory)
 
 
 def latest_snapshot(directory: RunDirectory) -> Snapshot:

@@ -14,11 +14,13 @@ from bpefleet.producer.planning.formats.frames import frame_starts, reader
 from bpefleet.producer.planning.opening import opened_source
 from bpefleet.shared.corpus.formats import COUNTS, JSON_LINES, ROWS, compression_of
 from bpefleet.shared.errors import SourceError
+from bpefleet.shared.stores.urls import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bpefleet.kernel import Cutter
+    from bpefleet.producer.planning.formats.frames import Read
     from bpefleet.producer.planning.sources import SourceFile
     from bpefleet.shared.corpus.files import File
 
@@ -26,6 +28,8 @@ _WINDOW: Final = 64 * 1024
 """Bytes in which a cut is looked for first; twice as many each time that there is none."""
 _MAX_WINDOW: Final = 16 * 1024 * 1024
 """Bytes that are looked through at once at the most."""
+_MOST_READS: Final = 256
+"""In the search for the frames of an object in a store."""
 
 
 def next_place(file: SourceFile, cutter: Cutter, at: int, target: int, near: int) -> int:
@@ -48,7 +52,7 @@ def next_place(file: SourceFile, cutter: Cutter, at: int, target: int, near: int
     if file.format in ROWS:
         return _between_rows(file, at, target, near)
     try:
-        with opened_source(file.path) as source:
+        with opened_source(file.path, file.version, file.size) as source:
             if file.format in (JSON_LINES, COUNTS):
                 return _find(source, _after_line, 1, target, file.size)
             return _find(source, cutter.first, cutter.reach, target, file.size)
@@ -69,10 +73,23 @@ def _between_frames(file: SourceFile, at: int, target: int, near: int) -> int:
 @lru_cache(maxsize=1)
 def _frame_starts(file: SourceFile) -> list[int]:
     try:
-        with opened_source(file.path) as source:
-            return frame_starts(reader(source), file.size, compression_of(file.format))
+        with opened_source(file.path, file.version, file.size) as source:
+            read = _sparing(reader(source)) if is_url(file.path) else reader(source)
+            return frame_starts(read, file.size, compression_of(file.format))
     except OSError as error:
         raise SourceError(f"{file.path}: {error.strerror}") from error
+
+
+def _sparing(read: Read) -> Read:
+    """Reads a few times only: of what lies in a store, a walk along its frames reads all."""
+    left = iter(range(_MOST_READS))
+
+    def some(offset: int, length: int) -> bytes:
+        if next(left, None) is None:
+            raise LookupError("its frames are in no table")
+        return read(offset, length)
+
+    return some
 
 
 def _between_rows(file: SourceFile, at: int, target: int, near: int) -> int:

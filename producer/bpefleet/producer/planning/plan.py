@@ -1,4 +1,7 @@
-"""The plan of a run: what is counted, in which chunks, how. Written once, never changed."""
+"""The plan of a run: what is counted, in which chunks, how. Written once, never changed.
+
+The plan of a corpus that still arrives grows in memory, and is written when everything has arrived.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,11 @@ from bpefleet.producer.planning.mixture.source import PlannedSource
 from bpefleet.producer.planning.mixture.weights import Scale
 from bpefleet.producer.planning.options import Options
 from bpefleet.producer.planning.sources import SourceFile
-from bpefleet.producer.planning.unchanged import demand_unchanged, has_changed
+from bpefleet.producer.planning.unchanged import changed_file, demand_unchanged
 from bpefleet.shared.corpus.formats import KNOWN, ROWS, compression_of
+from bpefleet.shared.errors import SourceError
 from bpefleet.shared.pretokens.patterns import counting_digest, resolve
+from bpefleet.shared.stores.urls import is_url
 from bpefleet.shared.wire.messages import (
     CountSpec,
     Failed,
@@ -68,8 +73,8 @@ class Plan(Message, frozen=True):
     version: Int
     run: str
     options: Options
-    files: tuple[SourceFile, ...]
-    chunks: tuple[tuple[tuple[Natural, Natural, Natural], ...], ...]
+    files: list[SourceFile]
+    chunks: list[tuple[tuple[Natural, Natural, Natural], ...]]
     payload_version: Int
     digest: str
     engine: str
@@ -100,8 +105,8 @@ class Plan(Message, frozen=True):
             version=PLAN_VERSION,
             run=os.urandom(6).hex(),
             options=options,
-            files=tuple(files),
-            chunks=tuple(tuple((index[s.path], s.start, s.end) for s in c) for c in chunks),
+            files=files,
+            chunks=[tuple((index[s.path], s.start, s.end) for s in c) for c in chunks],
             payload_version=FORMAT_VERSION,
             digest=digest.hex(),
             engine=runs_on,
@@ -134,6 +139,14 @@ class Plan(Message, frozen=True):
             if not all(self.files[i].may_be_cut_at(place) for i, *ends in chunk for place in ends):
                 raise MessageError("Plan.chunks: a part of a compressed file amid a frame")
         return self
+
+    def grow(self, file: SourceFile) -> None:
+        """Add a chunk that has arrived: a file by itself. What was planned before stays.
+
+        Another thread may be counting: the chunk is there once its file is.
+        """
+        self.files.append(file)
+        self.chunks.append(((len(self.files) - 1, 0, file.extent),))
 
     def _check_sources(self) -> None:
         if any(file.source >= len(self.sources) for file in self.files):
@@ -214,10 +227,11 @@ class Plan(Message, frozen=True):
         Asked before its counts are folded: those of another text must never get into the ledger,
         for the old text may come back, with its old time, and the run be resumed.
         """
-        for index in {i for i, _, _ in self.chunks[chunk]}:
-            file = self.files[index]
-            with suppress(OSError):  # that it cannot be read is for its next reader to say
-                if has_changed(file):
+        files = [self.files[index] for index in sorted({i for i, _, _ in self.chunks[chunk]})]
+        remote = [file for file in files if is_url(file.path)]
+        for some in (*([file] for file in files if not is_url(file.path)), remote):
+            with suppress(OSError, SourceError):  # that it cannot be read its next reader will say
+                if (file := changed_file(some)) is not None:
                     text = f"{file.path} has changed since the run was planned"
                     return Failed("SourceChangedError", text)
         return None

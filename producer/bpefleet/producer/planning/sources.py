@@ -23,10 +23,11 @@ from bpefleet.shared.corpus.formats import (
     kind_of,
 )
 from bpefleet.shared.errors import NotTextError, SourceError
+from bpefleet.shared.stores.urls import is_url
 from bpefleet.shared.wire.messages import Int, Message, Natural, Segment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 logger = logging.getLogger(__name__)
 
@@ -37,15 +38,17 @@ class SourceFile(Message, frozen=True, omit_defaults=True):
     """One file of the corpus as it was when the run was planned.
 
     Attributes:
-        path: Absolute path.
+        path: Absolute path, or a URL.
         size: Bytes.
-        mtime_ns: Time of last change, nanoseconds since the epoch.
+        mtime_ns: Time of last change, nanoseconds since the epoch; 0 for an object in a store.
         format: How it is read: one of `bpefleet.shared.corpus.formats.FORMATS`.
         rows: Rows of a table; 0 for other formats.
         expected: Bytes of text that it is expected to hold; None for as many as it has itself.
         source: Which of the plan's sources it belongs to.
         name: What it is called in the hash that samples its source; empty if that is taken whole.
         frames: Of a compressed file, where those frames begin that parts of it begin with.
+        version: Of an object in a store, what tells it from another in its place: its ETag, or
+            the time of its last change; empty where the store tells neither.
     """
 
     path: str
@@ -57,6 +60,7 @@ class SourceFile(Message, frozen=True, omit_defaults=True):
     source: Natural = 0
     name: str = ""
     frames: tuple[Natural, ...] = ()
+    version: str = ""
 
     @property
     def is_counted(self) -> bool:
@@ -81,7 +85,8 @@ class SourceFile(Message, frozen=True, omit_defaults=True):
     def segment(self, start: int, end: int) -> Segment:
         """A part of it, for a job."""
         is_frames = compression_of(self.format) and end < self.size
-        return Segment(self.path, start, end, self.format, self.size if is_frames else 0)
+        until = self.size if is_frames else 0
+        return Segment(self.path, start, end, self.format, until, self.version)
 
     def text_to(self, place: int) -> int:
         """Bytes of text before a place in the file, as if it were spread evenly.
@@ -170,14 +175,16 @@ class _Finder:
             SourceError: As `find_files` says.
         """
         self._check()
+        if is_url(source):
+            return self._remote(source)
         path = Path(source)
         walk = Walk(self._out, self._check)
         try:
             if path.is_dir():
-                return self._texts(source, walk.folder(path), walk)
+                return self._looked(source, walk.folder(path), walk)
             if path.exists() or not glob.has_magic(source):
                 return [self._single(path)]
-            return self._texts(source, walk.matches(source), walk)
+            return self._looked(source, walk.matches(source), walk)
         except OSError as error:
             raise SourceError(f"{error.filename or source}: {_why(error)}") from error
 
@@ -186,42 +193,69 @@ class _Finder:
             raise SourceError(f"{path}: no such file or folder")
         if not path.is_file():
             raise SourceError(f"{path}: not a regular file", hint="save the text to a file first")
-        file = self._look(path, picked=True)
+        return self._picked(self._look(path, picked=True), str(path))
+
+    def _remote(self, source: str) -> list[SourceFile]:
+        from bpefleet.producer.planning import remote_sources as remote  # noqa: PLC0415  an extra
+
+        entries, alone = remote.listed(source, self._check)
+        files = remote.looked_at(entries, self._asked, self._expectations, picked=alone)
+        if alone:
+            return [self._picked(file, file.path) for file in files]
+        return self._texts(source, ((file, file.path) for file in files), self._check)
+
+    def _picked(self, file: SourceFile, path: str) -> SourceFile:
+        """A file that was named, if it can be counted."""
         if file.size == 0:
             raise SourceError(f"{path}: the file is empty")
         if file.format not in KNOWN:
             asked = "" if self._asked == AUTO else f" as {NAMES[self._asked]}"
             raise NotTextError(
                 f"{path}: the file is {said_of(file.format)}, which is not read{asked}",
-                hint=remedy(file.format, str(path)),
+                hint=remedy(file.format, path),
             )
         if file.extent == 0:
             raise SourceError(f"{path}: the table has no rows")
         return file
 
-    def _texts(self, source: str, paths: Iterable[Path], walk: Walk) -> list[SourceFile]:
+    def _looked(self, source: str, paths: Iterable[Path], walk: Walk) -> list[SourceFile]:
+        """The texts among the files of a folder or glob."""
+        matched = False
+
+        def each() -> Iterator[tuple[SourceFile, str]]:
+            nonlocal matched
+            for path in paths:
+                matched = True
+                if path.is_file():
+                    yield self._look(path, picked=False), str(path)
+
+        def listed() -> None:
+            if walk.runs:
+                names = _few(walk.runs)
+                logger.warning("%s: what runs of bpefleet wrote was passed over: %s", source, names)
+            elif not matched and not Path(source).is_dir():
+                raise _no_match(source)
+
+        return self._texts(source, each(), listed)
+
+    def _texts(
+        self,
+        source: str,
+        files: Iterable[tuple[SourceFile, str]],
+        listed: Callable[[], object],
+    ) -> list[SourceFile]:
+        """Of files, with the names that they were found under, those that can be counted."""
         texts: list[SourceFile] = []
         passed_over: list[str] = []
         refused: dict[str, str] = {}
-        matched = False
-        for path in paths:
-            matched = True
-            if not path.is_file():
-                continue
-            file = self._look(path, picked=False)
+        for file, path in files:
             if file.extent and file.format in KNOWN:
                 texts.append(file)
             elif file.extent and file.format != BINARY and self._asked == AUTO:
-                refused[str(path)] = file.format
+                refused[path] = file.format
             else:
-                passed_over.append(str(path))
-        if walk.runs:
-            names = _few(walk.runs)
-            logger.warning("%s: what runs of bpefleet wrote was passed over: %s", source, names)
-        elif not matched and not Path(source).is_dir():
-            raise SourceError(
-                f"{source}: no file matches", hint="check the glob; quote it in a shell"
-            )
+                passed_over.append(path)
+        listed()
         if refused:
             raise _refusal(source, refused)
         if passed_over:
@@ -255,6 +289,10 @@ def _absolute(path: Path) -> str:
             f"{name!r}: the name is not UTF-8, and jobs carry names as text", hint="rename the file"
         ) from None
     return name
+
+
+def _no_match(source: str) -> SourceError:
+    return SourceError(f"{source}: no file matches", hint="check the glob; quote it in a shell")
 
 
 def _refusal(source: str, refused: dict[str, str]) -> NotTextError:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bpefleet.shared.errors import SourceChangedError, SourceError
+from bpefleet.shared.stores.urls import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,14 +14,29 @@ if TYPE_CHECKING:
     from bpefleet.producer.planning.sources import SourceFile
 
 
-def has_changed(file: SourceFile) -> bool:
-    """Whether a file is not what was planned.
+def changed_file(files: Iterable[SourceFile]) -> SourceFile | None:
+    """The first of some files that is not what was planned.
 
     Raises:
-        OSError: It is gone, or cannot be asked for.
+        OSError: One is gone, or cannot be asked for.
+        SourceError: Likewise, of an object in a store.
     """
-    now = Path(file.path).stat()
-    return (now.st_size, now.st_mtime_ns) != (file.size, file.mtime_ns)
+    remote = []
+    for file in files:
+        if is_url(file.path):
+            remote.append(file)
+            continue
+        now = Path(file.path).stat()
+        if (now.st_size, now.st_mtime_ns) != (file.size, file.mtime_ns):
+            return file
+    if not remote:
+        return None
+    from bpefleet.shared.stores.listing import as_they_are  # noqa: PLC0415  few need it
+
+    for file, entry in zip(remote, as_they_are(file.path for file in remote), strict=True):
+        if entry is None or (entry.size, entry.version) != (file.size, file.version):
+            return file
+    return None
 
 
 def demand_unchanged(files: Iterable[SourceFile]) -> None:
@@ -28,15 +44,14 @@ def demand_unchanged(files: Iterable[SourceFile]) -> None:
 
     Raises:
         SourceError: A file is gone.
-        SourceChangedError: A file has another size or time of change.
+        SourceChangedError: A file has another size, time of change or version.
     """
-    for file in files:
-        try:
-            changed = has_changed(file)
-        except OSError as error:
-            raise SourceError(f"{file.path}: {error.strerror}") from error
-        if changed:
-            raise SourceChangedError(
-                f"{file.path} has changed since the run was planned",
-                hint="start a new run in another directory: counts of two texts never mix",
-            )
+    try:
+        changed = changed_file(files)
+    except OSError as error:
+        raise SourceError(f"{error.filename}: {error.strerror}") from error
+    if changed is not None:
+        raise SourceChangedError(
+            f"{changed.path} has changed since the run was planned",
+            hint="start a new run in another directory: counts of two texts never mix",
+        )

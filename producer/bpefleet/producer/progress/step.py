@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from bpefleet.shared.process.amounts import of, size
-from bpefleet.shared.wire.status import COUNT, MERGE
+from bpefleet.shared.process.amounts import of, several, size
+from bpefleet.shared.wire.status import COUNT, MERGE, SPOOL
 
 if TYPE_CHECKING:
-    from bpefleet.shared.wire.status import Snapshot
+    from bpefleet.shared.wire.status import Arriving, Snapshot
 
 
 class Step(Struct, frozen=True):
@@ -47,9 +47,20 @@ def step_of(now: Snapshot) -> Step:
         rate = now.merging.rate if now.merging else 0.0
         facts += [f"{rate:,.0f}/s"] if rate else []
         return Step(MERGE, now.merges_made, now.merges, tuple(facts), rate, now.eta, now.run)
+    if now.arriving is not None:
+        return _arriving(now, now.arriving)
     facts = [of(now.bytes_counted, now.bytes)]
     facts += [f"{size(now.rate)}/s"] if now.rate else []
     facts += [f"{len(now.failed):,} failed"] if now.failed else []
     facts += [f"{len(now.running):,} running", f"{now.counted:,}/{now.chunks:,} chunks"]
     facts += [f"{now.retries:,} retries"] if now.retries else []
     return Step(COUNT, now.bytes_counted, now.bytes, tuple(facts), now.rate, now.eta, now.run)
+
+
+def _arriving(now: Snapshot, arriving: Arriving) -> Step:
+    facts = [f"{size(arriving.bytes)} arrived"]
+    facts += [f"{size(arriving.rate)}/s"] if arriving.rate else []
+    facts += [f"{len(now.failed):,} failed"] if now.failed else []
+    facts += [several(arriving.documents, "document")] if arriving.documents else []
+    facts += [f"{size(now.bytes_counted)} counted"]
+    return Step(SPOOL, arriving.bytes, 0, tuple(facts), arriving.rate, None, now.run)

@@ -47,7 +47,7 @@ class ChunkStates:
 
     Attributes:
         kind: What is done with them.
-        total: How many the run has.
+        total: How many the run has, as far as they have arrived.
         in_flight: Those whose jobs are in Redis: queued, or taken by a worker.
         folded: Those whose results are in the run directory.
         failed: Those that failed for good, with the last reason.
@@ -78,6 +78,7 @@ class ChunkStates:
         self.folded = set(folded)
         self.failed: dict[int, Failed] = {}
         self.retries = Retries()
+        self._more = False
         self._waiting = deque(todo)
         self._answered: Counter[int] = Counter()
         self._at: dict[str, int] = {}
@@ -87,7 +88,7 @@ class ChunkStates:
     @property
     def unfinished(self) -> bool:
         """Whether any chunk is still to be folded."""
-        return bool(self._waiting or self.in_flight or self.retries)
+        return bool(self._more or self._waiting or self.in_flight or self.retries)
 
     @property
     def held(self) -> bool:
@@ -100,6 +101,11 @@ class ChunkStates:
         return len(self._waiting) + len(self.retries)
 
     @property
+    def growing(self) -> bool:
+        """Whether more chunks may arrive."""
+        return self._more
+
+    @property
     def awaited(self) -> list[int]:
         """The chunks in flight of which no event has come, by index."""
         return sorted(self.in_flight.keys() - self._answered.keys())
@@ -108,6 +114,18 @@ class ChunkStates:
     def all_answered(self) -> bool:
         """Whether nothing waits, and events of all chunks in flight have come."""
         return not self.waiting and self.in_flight.keys() <= self._answered.keys()
+
+    def arrive(self, total: int, *, more: bool) -> None:
+        """Have chunks wait that have arrived.
+
+        Args:
+            total: How many the run has by now.
+            more: Whether others may follow.
+        """
+        self._more = more and not self._halted
+        if not self._halted:
+            self._waiting.extend(range(self.total, total))
+        self.total = total
 
     def take(self, room: int, now: float) -> list[int]:
         """Up to `room` chunks to be queued now: those that were tried before come first."""
@@ -230,5 +248,6 @@ class ChunkStates:
     def halt(self) -> None:
         """Queue nothing more, from now on; what is in flight may still be folded."""
         self._halted = True
+        self._more = False
         self._waiting.clear()
         self.retries.clear()

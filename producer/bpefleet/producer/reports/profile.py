@@ -80,6 +80,11 @@ class Profile(Message, frozen=True):
         """Of all its stages."""
         return sum(stage.seconds for stage in self.stages)
 
+    @property
+    def counting_seconds(self) -> float:
+        """Of those in which something was counted; it is counted while it is spooled, too."""
+        return _seconds_counting(self.stages)
+
 
 def profile(directory: RunDirectory, times: Times | None = None) -> Profile:
     """Profile a run, finished or not.
@@ -119,7 +124,10 @@ def profile(directory: RunDirectory, times: Times | None = None) -> Profile:
 def _counted(manifest: Manifest | None, total: int) -> int:
     if manifest is None or (count := manifest.stages.get("count")) is None:
         return 0  # it is not finished, or merged the counts of another run
-    return total if count.bytes is None else count.bytes  # a version before did not note it
+    if count.bytes is None:  # a version before did not note it
+        return total
+    spool = manifest.stages.get("spool")
+    return count.bytes + ((spool.bytes or 0) if spool else 0)
 
 
 def _counting(known: Sequence[Attempt]) -> tuple[StageTime, ...]:
@@ -150,7 +158,7 @@ def _workers(ends: Iterable[Attempt]) -> list[WorkerTime]:
 def _busy(
     stages: Iterable[StageTime], workers: Sequence[WorkerTime], ends: Sequence[Attempt]
 ) -> float | None:
-    count = sum(stage.seconds for stage in stages if stage.name == "count")
+    count = _seconds_counting(stages)
     timed = [end for end in ends if end.started]
     if not count or not timed:
         return None
@@ -158,3 +166,7 @@ def _busy(
     if span > count + _CLOCKS:
         return None
     return sum(worker.seconds for worker in workers) / (count * len(workers))
+
+
+def _seconds_counting(stages: Iterable[StageTime]) -> float:
+    return sum(stage.seconds for stage in stages if stage.name in ("spool", "count"))

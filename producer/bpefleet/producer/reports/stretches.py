@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from bpefleet.kernel import KernelError, json_texts
 from bpefleet.producer.planning.formats.opening_bytes import inflated
 from bpefleet.producer.planning.opening import opened_source
-from bpefleet.producer.planning.unchanged import has_changed
+from bpefleet.producer.planning.unchanged import changed_file
 from bpefleet.shared.corpus.formats import JSON_LINES, TABLES, compression_of, kind_of
 from bpefleet.shared.corpus.tables import table_rows
 from bpefleet.shared.errors import SourceChangedError, SourceError
@@ -44,11 +44,11 @@ def texts_of(file: SourceFile, start: int, end: int, field: Sequence[str]) -> li
         SourceChangedError: It is not what it was when the run was planned.
     """
     try:
-        if has_changed(file):
+        if changed_file([file]):
             raise SourceChangedError(
                 f"{file.path} has changed since the run was planned", hint=REMEDY
             )
-        with opened_source(file.path) as source:
+        with opened_source(file.path, file.version, file.size) as source:
             return list(_read(source, file, start, end, field))
     except (OSError, KernelError) as error:
         said = error.strerror if isinstance(error, OSError) else error

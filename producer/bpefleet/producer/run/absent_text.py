@@ -47,5 +47,5 @@ def _fields(plan: Plan, source: int) -> list[str]:
     chunks = (chunk for chunk, index in enumerate(plan.chunk_sources) if index == source)
     segments = (part for chunk in chunks for part in plan.spec(chunk).segments)
     segment = next(part for part in segments if not part.format.startswith(TEXT))
-    with opened_source(segment.path) as file:
+    with opened_source(segment.path, segment.version) as file:
         return SegmentReader("").fields(segment, file)

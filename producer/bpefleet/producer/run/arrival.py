@@ -1,22 +1,29 @@
-"""Before planning: what arrives and is no file, documents or standard input, is spooled."""
+"""A corpus that arrives and is no file, documents or standard input: written down, and counted.
+
+What arrives is spooled in the caller's thread, where iterators expect to be called. Each part that
+is written is a chunk of a plan that grows, and another thread has it counted meanwhile. The plan is
+written, as that of any run, once nothing more comes. Until then nothing in the directory is worth
+keeping: what is missing is not to be had from it.
+"""
 
 from __future__ import annotations
 
 import logging
 import time
-from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
 from bpefleet.kernel import Cutter
-from bpefleet.producer.progress.step import Step
+from bpefleet.producer.planning.plan import Plan
+from bpefleet.producer.planning.sources import SourceFile
 from bpefleet.producer.spooling import spool as spool_
 from bpefleet.producer.spooling.arrived import Arrived
 from bpefleet.producer.spooling.documents import KEY, Documents
+from bpefleet.producer.spooling.part_size import part_size
 from bpefleet.producer.spooling.standard_input import blocks, demand_piped
 from bpefleet.producer.spooling.stretches import LineEnds, stretches
+from bpefleet.producer.store.stage import Stage
 from bpefleet.shared.corpus.formats import JSON_LINES, TEXT
 from bpefleet.shared.errors import BpefleetError, InterruptedRunError, SourceError, UsageError
 from bpefleet.shared.pretokens.patterns import resolve
@@ -25,104 +32,93 @@ from bpefleet.shared.process.logs import NOTICE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
     from bpefleet.producer.planning.options import Options, Request
-    from bpefleet.producer.progress.progress import Progress
-    from bpefleet.producer.spooling.spool import Spool
+    from bpefleet.producer.store.ledger import Ledger
+    from bpefleet.producer.store.stage import Took
     from bpefleet.producer.store.stop import Stop
 
 logger = logging.getLogger(__name__)
 
-_PART: Final = 48 << 20
-"""Bytes of a part, before it is compressed. One worker counts it whole, and each is a file to open.
-However well it is compressed, it must not seem to be made to fill disks: see
-`decompress.MOST_FREE`.
-"""
 _GLANCE: Final = 0.25
-"""Seconds between two looks at how much has arrived."""
+"""Seconds between two looks whether the run is to stop."""
 _AGAIN: Final = "nothing of it is kept: make the same call again"
 
 
-def received(request: Request, progress: Progress, stop: Stop) -> Request:
-    """Spool what arrives, if the corpus is no file.
+class Arrival:
+    """What arrives in a run.
 
-    Args:
-        request: The run, whose directory is locked.
-        progress: Shows how much has arrived.
-        stop: May end it.
-
-    Returns:
-        The run, with the spool's parts for sources.
-
-    Raises:
-        InterruptedRunError: Somebody asked to stop; nothing is kept.
-        BpefleetError: It cannot be spooled; the class and the text say why and what to do.
-        Exception: Whatever the documents raise, as they raise it.
+    Attributes:
+        plan: The run's, which grows.
+        arrived: How much has arrived.
+        place: Like the files that the plan will have: where workers must be able to read.
     """
-    if not request.arrives:
-        return request
-    options, arrived = request.options, Arrived()
 
-    def look() -> None:
-        stop.check()
-        facts = (f"{several(arrived.documents, 'document')}",) if arrived.documents else ()
-        progress.show(Step("spool", arrived.bytes, facts=(*facts, size(arrived.bytes))))
+    def __init__(self, request: Request, stop: Stop, create: Callable[[Plan], object]) -> None:
+        """Begin the spool of a run, whose directory is locked.
 
-    length = min(_PART, request.resources.chunk_size_for(options.pattern))
-    if request.documents is not None:
-        kind, own = JSON_LINES, replace(options, text_field=KEY)
-        items = _looked_at(request.documents, look)
-        pieces = Documents(options.text_field, options.errors, arrived).pieces(items, length)
-    else:
-        kind, own = _kind_of_input(request.format), options
-        demand_piped()
-        cuts = LineEnds() if kind == JSON_LINES else _cutter(options)
-        counted = _counted(blocks(look), arrived, lines=kind == JSON_LINES)
-        pieces = stretches(counted, cuts, length)
-    look()
-    spool = spool_.begin(request.out, own, kind, request.spool)
-    try:
-        check = partial(_demand_text, options, arrived)
-        spool = spool_.fill(request.out, spool, pieces, arrived, check)
-    except (KeyboardInterrupt, InterruptedRunError):
-        raise InterruptedRunError(f"stopped; {arrived} had arrived", hint=_AGAIN) from None
-    except BpefleetError as error:
-        error.hint = "; ".join(filter(None, (error.hint, f"{arrived} had arrived, {_AGAIN}")))
-        raise
-    except Exception as error:
-        error.add_note(f"bpefleet: {arrived} had arrived; {_AGAIN}")
-        raise
-    _tell(spool, arrived)
-    return from_spool(request, spool)
+        Args:
+            request: The run; its corpus arrives.
+            stop: May end it.
+            create: Writes the plan, once everything has arrived.
 
+        Raises:
+            UsageError: Standard input cannot be read, or not in that format.
+            OutputError: The spool cannot be written.
+        """
+        options, self.arrived = request.options, Arrived(open=True)
+        length = part_size(request.resources.chunk_size_for(options.pattern), self.arrived)
+        if request.documents is not None:
+            kind, own = JSON_LINES, replace(options, text_field=KEY)
+            items = _looked_at(request.documents, stop.check)
+            documents = Documents(options.text_field, options.errors, self.arrived)
+            self._pieces = documents.pieces(items, length)
+        else:
+            kind, own = _kind_of_input(request.format), options
+            demand_piped()
+            lines = kind == JSON_LINES
+            cuts = LineEnds() if lines else _cutter(options)
+            cut = stretches(blocks(stop.check), cuts, length)
+            self._pieces = _counted(cut, self.arrived, lines=lines)
+        self._options = options
+        self._run = request.out
+        self._stop = stop
+        self._create = create
+        self._spool = spool_.begin(request.out, kind, request.spool)
+        self.plan = Plan.make(own, [], [])
+        self.place = SourceFile(str(self._spool.first), 0, 0)
 
-def from_spool(request: Request, spool: Spool) -> Request:
-    """A run whose corpus is in a spool."""
-    return replace(
-        request,
-        sources=tuple(map(str, spool.paths)),
-        options=spool.options,
-        format=spool.format,
-        documents=None,
-        spool=None,
-    )
+    def receive(self, ledger: Ledger) -> Took:
+        """Take in what arrives, to its end, and write the plan.
 
+        Args:
+            ledger: Tells how much is counted meanwhile.
 
-@contextmanager
-def keeping(run: Path) -> Iterator[None]:
-    """Within the block, which plans a run, an error says that what arrived is kept, if it is."""
-    kept = f"what arrived is kept; go on with it: bpefleet resume {run}"
-    try:
-        yield
-    except KeyboardInterrupt:
-        if not spool_.has_ended(run):
+        Raises:
+            InterruptedRunError: Somebody asked to stop; nothing is kept.
+            BpefleetError: It cannot be spooled; the class and the text say why and what to do.
+            Exception: Whatever the documents raise, as they raise it.
+        """
+        arrived, stage = self.arrived, Stage()
+        try:
+            with self._stop.as_before():  # an interrupt is to reach an iterator that waits
+                grow = self.plan.grow
+                spool = spool_.fill(self._run, self._spool, self._pieces, arrived, grow)
+                _demand_text(self._options, arrived)
+            self._create(self.plan)
+        except BaseException as error:
+            arrived.given_up = True
+            if isinstance(error, KeyboardInterrupt | InterruptedRunError):
+                raise InterruptedRunError(f"stopped; {arrived} had arrived", hint=_AGAIN) from None
+            if isinstance(error, BpefleetError):
+                told = f"{arrived} had arrived, {_AGAIN}"
+                error.hint = "; ".join(filter(None, (error.hint, told)))
+            else:
+                error.add_note(f"bpefleet: {arrived} had arrived; {_AGAIN}")
             raise
-        raise InterruptedRunError("stopped", hint=kept) from None
-    except BpefleetError as error:
-        if spool_.has_ended(run):
-            error.hint = "; ".join(filter(None, (error.hint, kept)))
-        raise
+        arrived.open = False
+        _tell(spool, arrived)
+        return replace(stage.took(), bytes=ledger.totals.bytes_read)
 
 
 def _kind_of_input(name: str) -> str:
@@ -148,11 +144,13 @@ def _looked_at(items: Iterable[Any], look: Callable[[], object]) -> Iterator[Any
         yield item
 
 
-def _counted(data: Iterable[bytes], arrived: Arrived, *, lines: bool) -> Iterator[bytes]:
-    for block in data:
-        arrived.bytes += len(block)
-        arrived.documents += block.count(b"\n") if lines else 0
-        yield block
+def _counted(
+    pieces: Iterable[tuple[bytes, bool]], arrived: Arrived, *, lines: bool
+) -> Iterator[tuple[bytes, bool]]:
+    for data, ends in pieces:
+        arrived.bytes += len(data)
+        arrived.documents += data.count(b"\n") if lines else 0
+        yield data, ends
 
 
 def _demand_text(options: Options, arrived: Arrived) -> None:
@@ -171,7 +169,7 @@ def _demand_text(options: Options, arrived: Arrived) -> None:
         raise SourceError("no text arrived", hint="give documents, or pipe a text in")
 
 
-def _tell(spool: Spool, arrived: Arrived) -> None:
+def _tell(spool: spool_.Spool, arrived: Arrived) -> None:
     text = "everything has arrived: %s of text; it takes %s in %s until the run is done"
     logger.log(NOTICE, text, spool, size(spool.stored), spool.folder)
     if arrived.replaced:

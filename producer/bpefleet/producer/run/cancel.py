@@ -7,7 +7,6 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.producer.files.lock import holder, lock_id
-from bpefleet.producer.spooling.spool import has_ended
 from bpefleet.producer.store.directory import PLAN, RunDirectory
 from bpefleet.producer.store.stop import ask_cancel
 from bpefleet.shared.errors import OutputError
@@ -45,9 +44,7 @@ def cancel(path: Path, redis: str | None) -> str:
         time.sleep(0.1)
         lock = lock_id(path)
     if not os.path.lexists(path / PLAN):
-        if has_ended(path):
-            return f"stopped {process}; everything has arrived; bpefleet resume {path} goes on"
-        return f"stopped {process}; nothing was counted yet, and nothing is left of it"
+        return f"stopped {process}; nothing is left of the run"
     directory = RunDirectory.open(path)
     if directory.complete:
         return f"{path} was finished before it could be stopped"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bpefleet.producer.fleet.fleet import Fleet
     from bpefleet.producer.planning.options import Resources
     from bpefleet.producer.progress.progress import Progress
+    from bpefleet.producer.run.arrival import Arrival
     from bpefleet.producer.store.directory import RunDirectory
     from bpefleet.producer.store.stage import Stage
     from bpefleet.producer.store.stop import Stop
@@ -33,6 +34,7 @@ def complete(
     *,
     begun: Stage,
     only: Collection[int] = (),
+    arrival: Arrival | None = None,
 ) -> RunResult:
     """Count what is not counted, merge, and write the tokenizer.
 
@@ -44,13 +46,15 @@ def complete(
         stop: May end it.
         begun: When the run began, in this process.
         only: If not empty, the chunks to count; the others are left as they are.
+        arrival: Lets the corpus arrive that is no file; None if it is there.
 
     Raises:
         InterruptedRunError: Somebody asked to stop.
         BpefleetError: It cannot be done; the hint says how to go on.
     """
     try:
-        with session(directory, resources, progress, stop, only) as this:
+        arrived = arrival.arrived if arrival else None
+        with session(directory, resources, progress, stop, only, arrived) as this:
             this.status.began(begun.at)
             if this.ledger.chunks:
                 text = "%d of %s are counted already"
@@ -60,9 +64,12 @@ def complete(
                 )
             stop.check()
             text = "counting begins: %s to count"
-            todo = several(len(this.todo), "chunk")
+            todo = "what arrives" if arrival else several(len(this.todo), "chunk")
             logger.info(text, todo, extra={"run": directory.plan.run, "chunks": len(this.todo)})
-            manifest = with_fleet(this, fleet, begun) if fleet else in_process(this, begun)
+            if fleet is None:
+                manifest = in_process(this, begun, arrival)
+            else:
+                manifest = with_fleet(this, fleet, begun, arrival)
     except KeyboardInterrupt:
         raise InterruptedRunError("stopped", hint=kept(directory)) from None
     except InterruptedRunError as error:

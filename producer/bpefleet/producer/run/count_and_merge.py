@@ -19,8 +19,11 @@ from bpefleet.producer.training.versions import versions
 from bpefleet.shared.process.amounts import size
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bpefleet.producer.counting.session import Session
     from bpefleet.producer.fleet.fleet import Fleet
+    from bpefleet.producer.run.arrival import Arrival
     from bpefleet.producer.store.manifest import Manifest, Missing
     from bpefleet.producer.store.stage import Took
     from bpefleet.producer.training.sample_tokens import Picked
@@ -28,7 +31,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def with_fleet(this: Session, fleet: Fleet, begun: Stage) -> Manifest:
+def with_fleet(
+    this: Session, fleet: Fleet, begun: Stage, arrival: Arrival | None = None
+) -> Manifest:
     """Have workers count, and the trainer's process merge."""
     this.counting.show_counted()
     # Imported only now: RQ, redis and asyncio are slow to import, and meanwhile workers start.
@@ -37,9 +42,10 @@ def with_fleet(this: Session, fleet: Fleet, begun: Stage) -> Manifest:
 
     stages = {"plan": begun.took()}
     start, before = Stage(), this.ledger.totals.bytes_read
+    meanwhile = _receiving(this, arrival, stages)
     with this.stop.on_signals():
         try:
-            failed = count_there(this, fleet)
+            failed = count_there(this, fleet, meanwhile=meanwhile)
         finally:  # after counting, even after an error, this process posts the snapshots
             if fleet.stays:
                 this.status.mirror = mirror(fleet.url)
@@ -47,8 +53,7 @@ def with_fleet(this: Session, fleet: Fleet, begun: Stage) -> Manifest:
     demand_text(this)
     totals = this.ledger.totals
     stages["count"] = structs.replace(
-        start.took(),
-        bytes=totals.bytes_read - before,
+        _counting(start, totals.bytes_read - before, stages),
         worker_seconds=totals.seconds,
         worker_peak_rss=totals.peak_rss,
     )
@@ -59,17 +64,16 @@ def with_fleet(this: Session, fleet: Fleet, begun: Stage) -> Manifest:
     return fleet.trainer.train(_facts(this, stages, missing), milestones, this.merging, this.stop)
 
 
-def in_process(this: Session, begun: Stage) -> Manifest:
+def in_process(this: Session, begun: Stage, arrival: Arrival | None = None) -> Manifest:
     """Count and merge without any other process."""
     this.counting.show_counted()
     stages = {"plan": begun.took()}
     start, before = Stage(), this.ledger.totals.bytes_read
     with this.stop.on_signals():
-        failed = count_here(this)
+        failed = count_here(this, _receiving(this, arrival, stages))
     missing = all_counted(this, failed)
     demand_text(this)
-    counted = this.ledger.totals.bytes_read - before
-    stages["count"] = structs.replace(start.took(), bytes=counted)
+    stages["count"] = _counting(start, this.ledger.totals.bytes_read - before, stages)
     _log_counts(this, stages["count"])
     this.merging.begin(this.ledger)
     start = Stage()
@@ -89,6 +93,25 @@ def in_process(this: Session, begun: Stage) -> Manifest:
         this.merging.writing()
 
     return train_tokenizer(this.directory, counts, this.ledger.totals, facts, merged, writing)
+
+
+def _receiving(
+    this: Session, arrival: Arrival | None, stages: dict[str, Took]
+) -> Callable[[], None] | None:
+    """What lets the corpus arrive, and notes how long that took; None if it is there."""
+    if arrival is None:
+        return None
+
+    def receive() -> None:
+        stages["spool"] = arrival.receive(this.ledger)
+
+    return receive
+
+
+def _counting(start: Stage, counted: int, stages: dict[str, Took]) -> Took:
+    """The stage of counting: of what arrived, the part of it after everything had arrived."""
+    took = structs.replace(start.took(), bytes=counted)
+    return took.after(stages["spool"]) if "spool" in stages else took
 
 
 def _log_counts(this: Session, stage: Took) -> None:

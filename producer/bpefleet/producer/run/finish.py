@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from bpefleet.producer.files.lock import locked
 from bpefleet.producer.progress.step import Step
-from bpefleet.producer.spooling.spool import done
+from bpefleet.producer.spooling.spool import done, is_there
 from bpefleet.producer.store.stage import Stage
 from bpefleet.shared.errors import BpefleetError, InterruptedRunError
 from bpefleet.shared.process.logs import NOTICE
@@ -27,8 +29,11 @@ def finish(
     result: RunResult, resources: Resources, fleet: Fleet | None, progress: Progress, begun: Stage
 ) -> RunResult:
     """What follows on a finished run: the report, which reads the corpus, and the page."""
-    result = replace(_report(result, resources, fleet, progress), seconds=begun.seconds)
-    done(result.directory)
+    with ExitStack() as stack:
+        if is_there(result.directory):  # whoever resumes a finished run removes its spool
+            stack.enter_context(locked(result.directory))
+        result = replace(_report(result, resources, fleet, progress), seconds=begun.seconds)
+        done(result.directory)
     _stay(fleet, resources)
     return result
 

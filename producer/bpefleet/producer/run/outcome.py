@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bpefleet.producer.store.directory import PLAN
 from bpefleet.producer.store.manifest import Manifest
 from bpefleet.shared.process.amounts import several
 from bpefleet.shared.tokenizer import Tokenizer
@@ -68,7 +69,9 @@ def report(manifest: Manifest) -> None:
 
 
 def kept(directory: RunDirectory) -> str:
-    """A hint for a stopped run: what it leaves, and how to go on."""
+    """A hint for a stopped run: what it leaves, and how to go on. Empty if it has no plan yet."""
+    if not (directory.path / PLAN).exists():
+        return ""
     if directory.has_counts:
         return f"what was counted is kept; go on with it: bpefleet resume {directory.path}"
     if directory.touched:

@@ -10,7 +10,7 @@ import orjson
 from bpefleet.shared.errors import InvalidTextError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from bpefleet.producer.spooling.arrived import Arrived
 
@@ -40,12 +40,14 @@ class Documents:
         self._errors = errors
         self._arrived = arrived
 
-    def pieces(self, documents: Iterable[Any], size: int) -> Iterator[tuple[bytes, bool]]:
+    def pieces(
+        self, documents: Iterable[Any], size: Callable[[], int]
+    ) -> Iterator[tuple[bytes, bool]]:
         """The lines, many at once, each with whether a part of the spool ends there.
 
         Args:
             documents: What arrives.
-            size: Bytes of a part, before it is compressed, about.
+            size: Tells the bytes of the next part, before it is compressed, about.
 
         Raises:
             UsageError: A document is no text, nor anything that has one.
@@ -54,17 +56,19 @@ class Documents:
         arrived = self._arrived
         lines: list[bytes] = []
         held = length = 0  # bytes not handed on yet, and of the part
+        most = size()
         for document in documents:
             text = document if type(document) is str else self._text(document)
             lines.append(self._line(text))
             held += len(lines[-1])
             length += len(lines[-1])
             arrived.documents += 1
-            is_full = length >= size
+            is_full = length >= most
             if is_full or held >= _BATCH:
                 yield b"".join(lines), is_full
                 lines, held = [], 0
-                length = 0 if is_full else length
+                if is_full:
+                    length, most = 0, size()
         if lines:
             yield b"".join(lines), False
 

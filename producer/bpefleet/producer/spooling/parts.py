@@ -71,27 +71,32 @@ class Parts:
         except OSError as error:
             raise unwritable(self._path, error) from error
 
-    def end(self) -> None:
+    def end(self) -> Path | None:
         """End the part that is being written, if there is one, and sync it to disk.
+
+        Returns:
+            Where it is.
 
         Raises:
             OutputError: It cannot be written.
         """
         if self._file is None:
-            return
+            return None
+        path = self._path
         try:
             with self._file as file:
                 file.write(self._compressor.flush())
                 file.flush()
                 os.fsync(file.fileno())
                 size = file.tell()
-            self._temporary.replace(self._path)
+            self._temporary.replace(path)
             sync_folder(self._folder)
         except OSError as error:
             raise unwritable(self._path, error) from error
         self.stored += size
-        self.paths.append(self._path)
+        self.paths.append(path)
         self._file = None
+        return path
 
     def _begin(self) -> None:
         self._file = create(self._temporary)

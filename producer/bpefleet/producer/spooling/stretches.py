@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 
 class Cuts(Protocol):
@@ -30,25 +30,28 @@ class LineEnds:
         return None if found < 0 else found + 1
 
 
-def stretches(blocks: Iterable[bytes], cuts: Cuts, size: int) -> Iterator[tuple[bytes, bool]]:
+def stretches(
+    blocks: Iterable[bytes], cuts: Cuts, size: Callable[[], int]
+) -> Iterator[tuple[bytes, bool]]:
     """Pass a text on, with whether a stretch ends behind each piece.
 
-    A stretch ends at the first cut behind `size` bytes; text without a cut stays whole. No more is
+    A stretch ends at the first cut behind its size; text without a cut stays whole. No more is
     held than a block and what decides about a cut.
 
     Args:
         blocks: The text.
         cuts: Where it may be cut.
-        size: Bytes of a stretch, at the least.
+        size: Tells the bytes of the next stretch, at the least.
     """
     reach = cuts.reach
     before = held = b""  # what was passed on last, and what was not yet
-    length = 0
+    length, least = 0, size()
     for block in blocks:
         held += block
-        while (end := _cut(before, held, max(0, size - length), cuts)) is not None:
+        while (end := _cut(before, held, max(0, least - length), cuts)) is not None:
             yield held[:end], True
-            before, held, length = _last(before + held[:end], reach), held[end:], 0
+            before, held = _last(before + held[:end], reach), held[end:]
+            length, least = 0, size()
         if (sure := len(held) - reach) > 0:
             yield held[:sure], False
             before, held, length = _last(before + held[:sure], reach), held[sure:], length + sure

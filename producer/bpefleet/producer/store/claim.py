@@ -7,6 +7,7 @@ The lock file is removed last: a process that waits for it then starts from the 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 from contextlib import ExitStack, contextmanager, suppress
@@ -16,6 +17,7 @@ from bpefleet.producer.files.atomic import TEMPORARY, sync_folder
 from bpefleet.producer.files.lock import LOCK, is_lock, locked
 from bpefleet.producer.spooling import spool
 from bpefleet.producer.store.directory import COUNTS, PLAN, RunDirectory
+from bpefleet.producer.store.history import ATTEMPTS
 from bpefleet.producer.store.stop import CANCEL
 from bpefleet.shared.errors import InterruptedRunError, OutputError
 from bpefleet.shared.tokenizer import MANIFEST
@@ -35,6 +37,10 @@ _LEFT_BY_A_CRASH: Final = {
     spool.SPOOL,
 }
 """The files that may be in a directory before its plan is written."""
+_LEFT_BY_ARRIVAL: Final = {ATTEMPTS, "status.json", "status.json.new", "retry", "retry" + TEMPORARY}
+"""Likewise, if what was to be counted had begun to arrive."""
+_FOLDED: Final = re.compile(r"(part-\d+|folded)\.counts(\.tmp)?")
+"""Likewise, in the folder of the ledger."""
 
 _TRIES: Final = 100
 """Attempts to lock a directory that other runs of the same name keep removing."""
@@ -77,7 +83,7 @@ def new_run(path: Path, *, whole: bool = False) -> Iterator[Place]:
     with ExitStack() as stack:
         made = _make_and_lock(path, stack)
         check_free(path)  # another process may have come between
-        spool.remove(path)  # one that a crash left: what it lacks is not to be had from it
+        _clear(path)
         if path not in made:
             with suppress(OSError):  # a file system without modes
                 path.chmod(0o700)
@@ -85,10 +91,9 @@ def new_run(path: Path, *, whole: bool = False) -> Iterator[Place]:
         try:
             yield place
         except BaseException as error:
-            kept = spool.has_ended(path)  # what arrived may not arrive a second time
             if isinstance(error, InterruptedRunError):
                 error.hint = error.hint or "nothing was counted yet; start again"
-            if whole or not (kept or (place.run is not None and place.run.touched)):
+            if whole or not (place.run is not None and place.run.touched):
                 _remove(path, made)
             raise
 
@@ -104,7 +109,7 @@ def check_free(path: Path) -> None:
             return
     except OSError as error:
         raise OutputError(f"{path}: {error.strerror}") from error
-    if os.path.lexists(path / PLAN) or spool.has_ended(path):
+    if os.path.lexists(path / PLAN):
         done = (path / MANIFEST).exists()
         raise OutputError(
             f"{path} holds a {'finished' if done else 'started'} run",
@@ -117,14 +122,28 @@ def check_free(path: Path) -> None:
 def _begun(path: Path) -> bool:
     """Whether a directory holds more than a crash leaves before the plan is written."""
     found = {each.name: each for each in path.iterdir()}
-    if found.keys() - _LEFT_BY_A_CRASH or (LOCK in found and not is_lock(path / LOCK)):
+    if LOCK in found and not is_lock(path / LOCK):
         return True
-    if spool.SPOOL in found and not spool.is_left(path):
+    arrived = spool.SPOOL in found
+    if arrived and not spool.is_there(path):
+        return True
+    if found.keys() - _LEFT_BY_A_CRASH - (_LEFT_BY_ARRIVAL if arrived else set()):
         return True
     if COUNTS not in found:
         return False
     counts = path / COUNTS
-    return not stat.S_ISDIR(counts.lstat().st_mode) or any(counts.iterdir())
+    if not stat.S_ISDIR(counts.lstat().st_mode):
+        return True
+    return not all(arrived and _FOLDED.fullmatch(each.name) for each in counts.iterdir())
+
+
+def _clear(path: Path) -> None:
+    """Remove what a crash left before there was a plan: nothing of it is of use without one."""
+    if spool.is_there(path):
+        shutil.rmtree(path / COUNTS, ignore_errors=True)
+        for name in _LEFT_BY_ARRIVAL:
+            (path / name).unlink(missing_ok=True)
+        spool.remove(path)  # last: it tells that the rest was a run's
 
 
 def _make_and_lock(path: Path, stack: ExitStack) -> list[Path]:

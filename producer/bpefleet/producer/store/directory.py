@@ -1,7 +1,8 @@
 """The run directory: the truth about a run.
 
-DIR/plan.json        what is counted, in which chunks: written first, never changed
-DIR/spool/           what arrived and was no file, until the run is complete (see `spool`)
+DIR/plan.json        what is counted, in which chunks: written first, never changed; of a corpus
+                     that arrives and is no file, written when all of it has (see `arrival`)
+DIR/spool/           what arrives and is no file, until the run is complete (see `spool`)
 DIR/lock             held by the process that works on the run (see `lock`); made before the plan
 DIR/counts/          the ledger of folded chunks (see `ledger`)
 DIR/attempts.jsonl   who counted what when, and how it ended (see `history`)
@@ -124,7 +125,7 @@ class RunDirectory:
     def touched(self) -> bool:
         """Whether there is something to resume: counts, a history of attempts, a whole spool."""
         history = self.path / ATTEMPTS
-        if spool.has_ended(self.path):
+        if spool.is_there(self.path):
             return True
         return self.has_counts or (history.exists() and history.stat().st_size > 0)
 
@@ -134,13 +135,10 @@ def _unplanned(path: Path) -> OutputError:
     arrived = spool.begun(path)
     if who := holder(path):
         doing = "planning the run"
-        if arrived is not None and not spool.has_ended(path):
+        if arrived is not None:
             doing = f"spooling what arrives: {arrived} so far"
         hint = f"wait for it, or stop it: bpefleet cancel {path}"
         return OutputError(f"{path}: {who} is still {doing}", hint=hint)
-    if spool.has_ended(path):
-        hint = f"go on with it: bpefleet resume {path}"
-        return OutputError(f"{path}: everything has arrived, and is not planned yet", hint=hint)
     if arrived is not None:
         return OutputError(
             f"{path}: the run was cut short before everything had arrived; {arrived} had",

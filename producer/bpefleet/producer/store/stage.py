@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+from msgspec.structs import replace
+
 from bpefleet.shared.process.memory import peak_rss
 from bpefleet.shared.wire.messages import Message, Natural, Seconds
 
@@ -15,7 +17,8 @@ class Took(Message, frozen=True, omit_defaults=True, forbid_unknown_fields=False
         seconds: Wall seconds.
         cpu_seconds: CPU seconds of the process's threads.
         peak_rss: Bytes of peak resident memory of the process.
-        bytes: Of counting: the bytes that this session counted, for the rates told of it.
+        bytes: Of counting: the bytes that this session counted, for the rates told of it. Of
+            spooling: those that were counted meanwhile.
         worker_seconds: Of counting by workers: their wall seconds, of all together.
         worker_peak_rss: Likewise: the greatest peak of their work-horses, bytes.
     """
@@ -26,6 +29,15 @@ class Took(Message, frozen=True, omit_defaults=True, forbid_unknown_fields=False
     bytes: Natural | None = None
     worker_seconds: Seconds | None = None
     worker_peak_rss: Natural | None = None
+
+    def after(self, other: Took) -> Took:
+        """What is left of this stage without `other`, with which it began."""
+        return replace(
+            self,
+            seconds=max(0.0, round(self.seconds - other.seconds, 6)),
+            cpu_seconds=max(0.0, round(self.cpu_seconds - other.cpu_seconds, 6)),
+            bytes=max(0, (self.bytes or 0) - (other.bytes or 0)),
+        )
 
 
 class Stage:

@@ -12,7 +12,7 @@ import signal
 import threading
 import time
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from bpefleet.producer.files.atomic import read_whole, write_atomically
 from bpefleet.producer.files.lock import own_lock_id
@@ -58,6 +58,7 @@ class Stop:
         self._signalled = False
         self._said = False
         self._next_glance = 0.0
+        self._before: dict[signal.Signals, Any] = {}
 
     def requested(self) -> bool:
         """Whether somebody asked. It may read a file: not for use on an event loop."""
@@ -111,11 +112,22 @@ class Stop:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
+        self._before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
         try:
             yield
         finally:
-            for number, handler in before.items():
+            for number, handler in self._before.items():
+                signal.signal(number, handler)
+            self._before = {}
+
+    @contextmanager
+    def as_before(self) -> Iterator[None]:
+        """Within the block, signals do what they did before `on_signals`: the first interrupts."""
+        now = {number: signal.signal(number, before) for number, before in self._before.items()}
+        try:
+            yield
+        finally:
+            for number, handler in now.items():
                 signal.signal(number, handler)
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from bpefleet.shared.corpus.remote_segments import RemoteSegments
 from bpefleet.shared.corpus.sampling import seeds
 from bpefleet.shared.corpus.segment_reader import SegmentReader
 from bpefleet.shared.errors import (
@@ -64,7 +65,7 @@ def count_spec(spec: CountSpec, count: Callable[..., _Found], roots: Sequence[st
             special_tokens=spec.special_tokens,
             errors=spec.errors,
             admit=partial(demand_opened, roots=roots),
-            reader=SegmentReader(spec.text_field),
+            reader=SegmentReader(spec.text_field, RemoteSegments(spec.segments, roots)),
             share=spec.sample.share if spec.sample else 0,
             seeds=seeds(spec.sample) if spec.sample else (),
         )

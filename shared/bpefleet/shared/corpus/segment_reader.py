@@ -12,8 +12,9 @@ from bpefleet.shared.corpus.counted import counted_lines, counted_rows
 from bpefleet.shared.corpus.decompress import decompressed
 from bpefleet.shared.corpus.formats import COUNTS_TABLE, JSON_LINES, compression_of, kind_of
 from bpefleet.shared.corpus.owned import LINES, Owned
+from bpefleet.shared.corpus.remote_segments import RemoteSegments
 from bpefleet.shared.corpus.tables import table_fields, table_rows
-from bpefleet.shared.errors import SourceChangedError, SourceError, UsageError
+from bpefleet.shared.errors import SourceChangedError, SourceError
 from bpefleet.shared.stores.urls import is_url
 
 if TYPE_CHECKING:
@@ -42,9 +43,10 @@ class SegmentReader:
         field: The keys that lead to a record's text.
     """
 
-    def __init__(self, text_field: str) -> None:
-        """Read the field of this name, dotted where it is nested."""
+    def __init__(self, text_field: str, remote: RemoteSegments | None = None) -> None:
+        """Read the field of this name, dotted where it is nested; `remote` opens what is so."""
         self.field = tuple(text_field.split("."))
+        self._remote = remote or RemoteSegments(())
 
     def is_remote(self, path: str) -> bool:
         """Whether a file lies in a store, and not on a path of this machine."""
@@ -54,9 +56,10 @@ class SegmentReader:
         """The file of such a segment.
 
         Raises:
-            UsageError: Always, so far.
+            ForbiddenPathError: It lies outside the roots.
+            SourceError: Its store cannot be used.
         """
-        raise UsageError(f"{segment.path} lies in a store, which is not read")
+        return self._remote.opened(segment)
 
     def text(self, segment: Segment, file: File, finder: Finder) -> Iterator[bytes]:
         """The text of a segment, decompressed, in pieces.

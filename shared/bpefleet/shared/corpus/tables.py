@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bpefleet.shared.corpus.files import File
     from bpefleet.shared.wire.messages import Segment
 
-_BATCH: Final = 4 << 20
+_BATCH: Final = 2 << 20
 """Bytes of text that are decoded at once, about: enough that calls cost nothing."""
 _FEWEST_ROWS: Final = 16
 """Rows of a batch at the least, though other columns may be large."""

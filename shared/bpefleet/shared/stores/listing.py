@@ -7,12 +7,12 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.shared.stores.loop import done
+from bpefleet.shared.stores.loop import done, each
 from bpefleet.shared.stores.store import store_of
 from bpefleet.shared.stores.urls import WEB, parsed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from bpefleet.shared.stores.store import Entry
     from bpefleet.shared.stores.urls import Location
@@ -40,7 +40,7 @@ def found(url: str, check: Callable[[], object] = lambda: None) -> tuple[list[En
         fixed = location.key[: _MAGIC.search(location.key).start()].rpartition("/")[0]  # type: ignore[union-attr]
         listed = done(_listed(location.at(f"{fixed}/" if fixed else ""), check))
         parts = location.key.split("/")
-        return [each for each in listed if _matches(each.location.key.split("/"), parts)], False
+        return [entry for entry in listed if _matches(entry.location.key.split("/"), parts)], False
     if location.key and not location.key.endswith("/"):
         if (entry := done(store.head(location))) is not None:
             return [entry], True
@@ -49,7 +49,12 @@ def found(url: str, check: Callable[[], object] = lambda: None) -> tuple[list[En
         location = location.at(f"{location.key}/")
     listed = done(_listed(location, check))
     inside = len(location.key)
-    return [each for each in listed if not _is_hidden(each.location.key[inside:])], False
+    return [entry for entry in listed if not _is_hidden(entry.location.key[inside:])], False
+
+
+def as_they_are(urls: Iterable[str]) -> Iterator[Entry | None]:
+    """The objects of URLs as they are now; None for those that are not there. Raises as `found`."""
+    return each(store_of(location).head(location) for location in map(parsed, urls))
 
 
 async def _listed(folder: Location, check: Callable[[], object]) -> list[Entry]:
@@ -58,7 +63,7 @@ async def _listed(folder: Location, check: Callable[[], object]) -> list[Entry]:
         check()
         if entry.location.key.startswith(folder.key) and not entry.location.key.endswith("/"):
             entries.append(entry)
-    return sorted(entries, key=lambda each: each.location.key)
+    return sorted(entries, key=lambda entry: entry.location.key)
 
 
 def _is_hidden(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Reading an object by ranges, ahead of what is asked for, so that whoever counts never waits."""
+"""An object as readers of all formats take files: read by ranges, ahead of what is asked for."""
 
 from __future__ import annotations
 
@@ -6,27 +6,26 @@ import io
 from collections import deque
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
+from bpefleet.shared.stores.ahead import Ahead
 from bpefleet.shared.stores.failures import changed, gone
-from bpefleet.shared.stores.loop import begun, done
+from bpefleet.shared.stores.loop import done
 from bpefleet.shared.stores.store import store_of
 from bpefleet.shared.stores.urls import parsed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from concurrent.futures import Future
+    from collections.abc import Coroutine, Iterable, Iterator
     from typing import Self
 
-_PART: Final = 4 << 20
-"""Bytes of a request: enough that what a request costs beside them is little."""
-_AHEAD: Final = 8
-"""Requests under way together: as many as keep a core busy that counts 400 MB/s, where each takes a
-tenth of a second to begin and brings 50 MB/s.
-"""
 _PIECE: Final = 1 << 20
 _LEAST: Final = 32 << 10
 """Bytes of a request that follows on no other: what is asked for next is often near."""
 _NEAR: Final = 1 << 20
 """Bytes that may lie between two reads of which the second follows on the first."""
+_NARROWEST: Final = 2 << 20
+_WIDEST: Final = 1 << 30
+"""Bytes that are asked for ahead where reads follow on each other: twice as many each time, so that
+no more is asked for in vain, past the end of a table's column, than was of use.
+"""
 _RECENT: Final = 4
 """Requests whose bytes are kept."""
 
@@ -46,17 +45,16 @@ class RemoteFile:
         self._version = version
         self._size = size
         self._recent: deque[tuple[int, memoryview]] = deque(maxlen=_RECENT)
-        self._expected: Iterator[tuple[int, memoryview]] = iter(())
-        self._left: deque[tuple[int, int]] = deque()
-        """What of the expected ranges is still to come."""
+        self._ahead = Ahead(self._read, ())
         self._end = -1
-        """Where the last request ended that was not expected."""
+        """Where what was asked for last ends."""
+        self._window = _NARROWEST
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.expect(())
+        self._ahead.close()
 
     @property
     def size(self) -> int:
@@ -84,67 +82,47 @@ class RemoteFile:
 
     def pieces(self, start: int, end: int) -> Iterator[bytes]:
         """The bytes from `start` to `end` in pieces, none empty."""
-        for _, data in self._parts([(start, end)]):
-            for at in range(0, len(data), _PIECE):
-                yield bytes(data[at : at + _PIECE])
+        if not self._ahead.begins(start):
+            self.expect([(start, end)])
+        for data in self._ahead:
+            for at in range(0, min(len(data), end - start), _PIECE):
+                yield bytes(data[at : min(at + _PIECE, end - start)])
+            start += len(data)
+            if start >= end:
+                return
 
     def expect(self, ranges: Iterable[tuple[int, int]]) -> None:
         """Say what is read next, in this order, so that it is asked for before."""
-        self._expected.close() if hasattr(self._expected, "close") else None
-        self._left = deque(_cut(ranges))
-        self._expected = self._parts(list(self._left))
+        self._ahead.close()
+        self._ahead = Ahead(self._read, ranges)
 
     def stream(self) -> BinaryIO:
         """The file from its start, as other libraries read files."""
         return cast("BinaryIO", _Stream(self))
+
+    def _read(self, start: int, end: int) -> Coroutine[Any, Any, Any]:
+        return self._store.read(self._location, start, end, self._version)
 
     def _part(self, offset: int, end: int) -> tuple[int, memoryview]:
         """A part of it that begins at or before `offset` and goes on after it."""
         for start, data in self._recent:
             if start <= offset < start + len(data):
                 return start, data
-        if not any(start <= offset < stop for start, stop in self._left):
-            if 0 <= offset - self._end <= _NEAR:  # it is read from one end to the other
-                self.expect([(offset, self.size)])
-            else:
+        if not self._ahead.covers(offset):
+            follows = 0 <= offset - self._end <= _NEAR
+            self._window = min(2 * self._window, _WIDEST) if follows else _NARROWEST
+            if not follows:
                 self._end = min(self.size, max(end, offset + _LEAST))
-                found = b"".join(bytes(data) for _, data in self._parts([(offset, self._end)]))
+                found = b"".join(Ahead(self._read, [(offset, self._end)]))
                 self._recent.append((offset, memoryview(found)))
                 return self._recent[-1]
+            self._end = min(self.size, max(end, offset + self._window))
+            self.expect([(offset, self._end)])
         while True:
-            start, data = next(self._expected)
-            self._left.popleft()
-            if offset < start + len(data) and start <= offset:
+            start, data = self._ahead.next()
+            if start <= offset < start + len(data):
                 self._recent.append((start, data))
                 return start, data
-
-    def _parts(self, ranges: Iterable[tuple[int, int]]) -> Iterator[tuple[int, memoryview]]:
-        """The bytes of ranges, with where they begin, some of them asked for ahead."""
-        under_way: deque[tuple[int, Future[Any]]] = deque()
-        try:
-            for start, end in _cut(ranges):
-                read = self._store.read(self._location, start, end, self._version)
-                under_way.append((start, begun(read)))
-                if len(under_way) == _AHEAD:
-                    yield _taken(under_way)
-            while under_way:
-                yield _taken(under_way)
-        finally:
-            for _, future in under_way:
-                future.cancel()
-
-
-def _taken(under_way: deque[tuple[int, Future[Any]]]) -> tuple[int, memoryview]:
-    start, future = under_way[0]
-    data = memoryview(future.result())
-    under_way.popleft()
-    return start, data
-
-
-def _cut(ranges: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    for start, end in ranges:
-        for at in range(start, end, _PART):
-            yield at, min(end, at + _PART)
 
 
 class _Stream(io.RawIOBase):
@@ -164,8 +142,8 @@ class _Stream(io.RawIOBase):
         return self._at
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._file.size}
-        self._at = max(0, base[whence] + offset)
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at}.get(whence)
+        self._at = max(0, (self._file.size if base is None else base) + offset)
         return self._at
 
     def read(self, size: int | None = -1) -> bytes:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.shared.errors import BpefleetError
+from bpefleet.shared.stores.urls import is_url, redacted
+from bpefleet.shared.trust.url_roots import is_within, url_roots_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,13 +24,20 @@ class ForbiddenPathError(BpefleetError):
 
 
 def roots_of(paths: Iterable[str]) -> list[str]:
-    """Few directories, as deep as possible, that hold all of `paths` once links are followed."""
-    folders = sorted({os.path.realpath(parent) for parent in {Path(path).parent for path in paths}})
+    """Few directories, as deep as possible, that hold all of `paths` once links are followed.
+
+    And, of those that are URLs, the folders that they are in.
+    """
+    paths = list(paths)
+    urls = url_roots_of(path for path in paths if is_url(path))
+    local = {Path(path).parent for path in paths if not is_url(path)}
+    folders = sorted({os.path.realpath(parent) for parent in local})
     roots: list[str] = []
     for folder in folders:
         if not any(_is_below(folder, root) for root in roots):
             roots.append(folder)
-    return [os.path.commonpath(roots)] if len(roots) > _MANY else roots
+    few = [os.path.commonpath(roots)] if len(roots) > _MANY else roots
+    return [*few, *urls]
 
 
 def demand_allowed(path: str, roots: Sequence[str]) -> None:
@@ -39,6 +48,13 @@ def demand_allowed(path: str, roots: Sequence[str]) -> None:
     Raises:
         ForbiddenPathError: It does not, or is no absolute path.
     """
+    if is_url(path):
+        if not is_within(path, roots):
+            raise ForbiddenPathError(
+                f"{redacted(path)!r} is outside this worker's corpus roots",
+                hint="start the worker with --corpus-root for the place where the sources are",
+            )
+        return
     if not Path(path).is_absolute():
         raise ForbiddenPathError(f"{path!r} is no absolute path; this worker does not read it")
     try:
@@ -84,7 +100,7 @@ def _place_of(descriptor: int) -> str:
 
 
 def _is_below_any(real: str, roots: Sequence[str]) -> bool:
-    return any(_is_below(real, os.path.realpath(root)) for root in roots)
+    return any(_is_below(real, os.path.realpath(root)) for root in roots if not is_url(root))
 
 
 def _is_below(path: str, root: str) -> bool:

@@ -73,6 +73,7 @@ class Segment(Message, frozen=True, omit_defaults=True):
         format: One of `bpefleet.shared.corpus.formats.FORMATS`.
         until: Of a part of a compressed file, which reads on to where its text may be cut: the
             file's last byte. 0 where a segment reads on no further.
+        version: Of a file in a store, the version that it must have; see `stores.store.Entry`.
     """
 
     path: str
@@ -80,6 +81,7 @@ class Segment(Message, frozen=True, omit_defaults=True):
     end: Int
     format: str = "text"
     until: Int = 0
+    version: str = ""
 
 
 class Sample(Message, frozen=True):

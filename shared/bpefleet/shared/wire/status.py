@@ -13,6 +13,9 @@ from bpefleet.shared.wire.messages import Int, Message
 PLANNED: Final = "planned"
 """A process is at the run and has not begun to count."""
 
+SPOOL: Final = "spool"
+"""What is to be counted arrives, and is no file; what has arrived is counted meanwhile."""
+
 COUNT: Final = "count"
 MERGE: Final = "merge"
 DONE: Final = "done"
@@ -119,6 +122,20 @@ class Merging(Message, frozen=True):
     tokens: Examples | None
 
 
+class Arriving(Message, frozen=True):
+    """How much has arrived of a corpus that is no file.
+
+    Attributes:
+        documents: Documents, or lines; 0 for one long text.
+        bytes: Bytes of text.
+        rate: Bytes a second, over the last half minute or less.
+    """
+
+    documents: Int
+    bytes: Int
+    rate: float
+
+
 class Snapshot(Message, frozen=True):
     """A run at one instant.
 
@@ -126,9 +143,9 @@ class Snapshot(Message, frozen=True):
         run: Its id.
         directory: Its directory, on the producer's host.
         producer: The process that runs it, in words; empty if none does.
-        stage: `planned`, `count`, `merge`, `done`, or `stopped` between two sessions.
+        stage: `planned`, `spool`, `count`, `merge`, `done`, or `stopped` between two sessions.
         updated: Unix seconds.
-        chunks: All chunks of the plan.
+        chunks: All chunks of the plan; in stage `spool`, as many as have arrived.
         counted: Chunks in the ledger.
         running: Chunks that a worker is at.
         queued: Chunks in Redis that no worker has taken.
@@ -157,6 +174,7 @@ class Snapshot(Message, frozen=True):
         redis_away: Unix seconds since when Redis does not answer the producer; 0 if it does.
         records: Records in the ledger, as of JSON Lines and tables.
         absent: Those of them that have no text.
+        arriving: In stage `spool`: how much has arrived.
         sources: The sources of a mixture; none if the corpus is none.
     """
 
@@ -192,6 +210,7 @@ class Snapshot(Message, frozen=True):
     redis_away: float = 0.0
     records: Int = 0
     absent: Int = 0
+    arriving: Arriving | None = None
     sources: tuple[SourceView, ...] = ()
 
     @property

@@ -68,7 +68,7 @@ def edges(file: SourceFile) -> list[int]:
         SourceError: It cannot be read.
     """
     try:
-        with opened_source(file.path) as source, _errors(file.path):
+        with opened_source(file.path, file.version, file.size) as source, _errors(file.path):
             if file.format == ARROW:
                 return list(accumulate(rows for rows, _ in record_batches(source)))
             with source.stream() as data:

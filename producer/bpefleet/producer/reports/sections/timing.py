@@ -24,7 +24,7 @@ def stages(profile: Profile) -> Iterator[Part]:
     whole = profile.seconds
     if profile.counted and whole:
         rates = [f"{in_mb(profile.counted / whole)}/s from start to end"]
-        if count := sum(stage.seconds for stage in profile.stages if stage.name == "count"):
+        if count := profile.counting_seconds:
             rates.append(f"{in_mb(profile.counted / count)}/s while counting")
         before = profile.bytes - profile.counted
         part = f", in the last session; {in_mb(before)} were counted before it" if before else ""

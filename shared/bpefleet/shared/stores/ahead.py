@@ -1,0 +1,76 @@
+"""Parts of an object, asked for before they are needed, so that whoever counts never waits."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final
+
+from bpefleet.shared.stores.loop import begun
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterable, Iterator
+    from concurrent.futures import Future
+
+    Read = Callable[[int, int], Coroutine[Any, Any, Any]]
+
+_PART: Final = 4 << 20
+"""Bytes of a request: enough that what a request costs beside them is little."""
+_AHEAD: Final = 8
+"""Requests under way together: as many as keep a core busy that counts 400 MB/s, where each takes a
+tenth of a second to begin and brings 50 MB/s.
+"""
+
+
+class Ahead:
+    """Reads ranges of an object in their order; the first requests are made at once.
+
+    Args:
+        read: Asks for the bytes between two places.
+        ranges: Which, ascending.
+    """
+
+    def __init__(self, read: Read, ranges: Iterable[tuple[int, int]]) -> None:
+        self._read = read
+        self._left = deque(
+            (at, min(end, at + _PART)) for start, end in ranges for at in range(start, end, _PART)
+        )
+        self._under_way: deque[tuple[int, int, Future[Any]]] = deque()
+        self._ask()
+
+    def begins(self, start: int) -> bool:
+        """Whether the next part begins there."""
+        return bool(self._under_way) and self._under_way[0][0] == start
+
+    def covers(self, offset: int) -> bool:
+        """Whether a part that is still to come holds a place."""
+        places = [(start, end) for start, end, _ in self._under_way]
+        return any(start <= offset < end for start, end in (*places, *self._left))
+
+    def next(self) -> tuple[int, memoryview]:
+        """The next part, with where it begins.
+
+        Raises:
+            IndexError: There is no more.
+            SourceError: It cannot be read.
+        """
+        start, _, future = self._under_way[0]
+        data = memoryview(future.result())
+        self._under_way.popleft()
+        self._ask()
+        return start, data
+
+    def __iter__(self) -> Iterator[memoryview]:
+        while self._under_way:
+            yield self.next()[1]
+
+    def close(self) -> None:
+        """End what is under way."""
+        for *_, future in self._under_way:
+            future.cancel()
+        self._under_way.clear()
+        self._left.clear()
+
+    def _ask(self) -> None:
+        while self._left and len(self._under_way) < _AHEAD:
+            start, end = self._left.popleft()
+            self._under_way.append((start, end, begun(self._read(start, end))))

@@ -1,0 +1,1 @@
+"""Corpora in stores: real servers on loopback, and one that fails."""
