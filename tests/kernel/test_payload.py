@@ -47,6 +47,19 @@ def test_folding_adds_up() -> None:
     assert dict(folded.items()) == {b"a": 2, b" b": 1, b" c": 1}
 
 
+def test_weights_are_as_good_as_repeated_payloads() -> None:
+    one, other = some_counts(2).encode(DIGEST), some_counts(3).encode(DIGEST)
+    weighted = FoldedCounts([one, other], DIGEST, [3, 1])
+    assert weighted.payload == FoldedCounts([one, one, other, one], DIGEST).payload
+    assert FoldedCounts([one], DIGEST, [2]).payload == FoldedCounts([one, one], DIGEST).payload
+    with pytest.raises(CountOverflow) as error:
+        FoldedCounts([other, one], DIGEST, [1, 2**64 - 1])
+    assert error.value.index == 1
+    for odd in ([1], [1, 0], [1, 1, 1]):
+        with pytest.raises(ValueError, match=r"zero|weights for 2 payloads"):
+            FoldedCounts([one, other], DIGEST, odd)
+
+
 def test_what_was_folded_is_merged_and_freed() -> None:
     counts = some_counts(9)
     folded = FoldedCounts([counts.encode(DIGEST)], DIGEST)

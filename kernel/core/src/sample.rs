@@ -134,8 +134,8 @@ impl Sampler {
     ) -> Taken {
         let mut taken = Taken::new();
         for (start, piece) in specials.pieces(text) {
-            let takes = first.take();
-            taken.last = takes.unwrap_or_else(|| self.takes(at + start as u64));
+            let carried = first.take();
+            taken.last = carried.unwrap_or_else(|| self.takes(at + start as u64));
             if taken.last {
                 taken.push(start, piece);
             }

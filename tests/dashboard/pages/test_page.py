@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 from bpefleet.shared.process.text import visible
 from bpefleet.shared.tokenizer import Tokenizer
 from bpefleet.shared.wire.detail import Trace
-from bpefleet.shared.wire.status import Examples, Merging, Token
+from bpefleet.shared.wire.status import Examples, Merging, SourceView, Token
 from tests.command import bpefleet, start
 from tests.dashboard.browser import MARKS, Watched, opened
 from tests.dashboard.samples import post, sample_detail, sample_snapshot
@@ -177,6 +177,24 @@ def test_merging_is_shown_and_what_it_makes_is_text(
         assert page.page.locator("#latest code").all_inner_texts()[1] == " the"
         assert page.page.locator("#longest code").get_attribute("title") == "512 bytes"
         assert page.page.locator("#tokens img").count() == 0
+
+
+def test_the_sources_of_a_mixture_are_shown(
+    browser: Browser, board: Dashboard, connection: Redis
+) -> None:
+    now = sample_snapshot()
+    web = SourceView("web", "1/3", 0.25, 1200, 9_000_000, 2_000, 70, 5, 0.4)
+    code = SourceView("<img src=x>", "2", 1.0, 3, 500, 1_500, 0, 0, 0.6)
+    with opened(browser, board) as page:
+        post(connection, now, sample_detail())
+        page.open("/runs/sample")
+        expect(page.page.locator("#sources-card")).to_be_hidden()
+        newer = replace(now, sources=(web, code), updated=now.updated + 1)
+        post(connection, newer, sample_detail())
+        page.shows("#sources", re.compile(r"web\s*1/3\s*40.0 %\s*9.0 MB\s*2,000\s*1,200\s*25.0 %"))
+        page.shows("#sources", "70, 5 without text")
+        page.shows("#sources", "<img src=x>")
+        assert page.page.locator("#sources img").count() == 0
 
 
 def test_throughput_by_worker_is_there_when_the_page_is_opened_late(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bpefleet import Source
 from bpefleet.producer import train
 from bpefleet.producer.reports.write import write_report
 from bpefleet.producer.store.directory import RunDirectory
@@ -54,6 +55,20 @@ def test_what_cannot_be_compared_is_said_and_the_rest_is_written(run: Path, tmp_
     assert re.search(rf"\n{re.escape(str(run / 'tokenizer.json'))}\n1,500\n", shown)
     told = bpefleet("report", run, "--compare", "no-such-thing", "--sample", "50kB")
     assert "Comparison" in (run / "report.md").read_text()
+
+
+def test_a_mixture_is_measured_on_each_sources_field(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"body": "the text of a page"}\n' * 2000)
+    (tmp_path / "b.txt").write_text("some more text\n" * 2000)
+    given = [
+        Source("web", tmp_path / "a.jsonl", text_field="body", weight="1/3"),
+        Source("books", tmp_path / "b.txt"),
+    ]
+    out = train(given, vocab_size=270, out=tmp_path / "run", workers=0).directory
+    text = seen(write_report(out, compare=(), held_out=(), sample_bytes=50_000)[0])
+    assert "The mixture" in text
+    assert "\nweb\n1/3\n" in text
+    assert "\na.jsonl\n" in text
 
 
 def test_a_merged_run_tells_no_speed_of_counting(run: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from bpefleet.shared.wire.status import COUNT, DONE, MERGE, Snapshot
 
 RUN_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,100}")
 _STRETCH: Final = re.compile(r"(.)\1*", re.DOTALL)
-_APART: Final = ("failed", "running")
+_APART: Final = ("failed", "running", "sources")
 _SHOWN_AS_THEY_ARE: Final = ("workers", "timings", "lag", "failures", "traces")
 
 Parts = dict[str, Any]

@@ -10,6 +10,7 @@ import { drawCourse, drawWorkerRates, redrawPlots, resizePlots } from "./plots.j
 import { drawAll } from "./runs.js";
 import { follow, setLink } from "./server.js";
 import { RUN, WORKERS, learn, state } from "./state.js";
+import { drawSources } from "./sources.js";
 import { drawTimings, drawWorkers } from "./workers.js";
 
 function take(message) {
@@ -39,6 +40,7 @@ function drawRun(changed) {
   if (changed.head) drawHead(head);
   drawReport();
   if (changed.failed || changed.traces || changed.head) drawFailures(head, state.parts.failed ?? []);
+  if (changed.sources) drawSources(changed.sources);
   if (changed.states !== undefined || changed.head) drawLegend(head);
   if (changed.states !== undefined) drawMap();
   if (changed.states !== undefined || changed.running || changed.failed) drawPicked();

@@ -1,9 +1,10 @@
 //! Counting equals a plain map, and so does the table under any calls.
 
 use std::collections::HashMap;
+use std::num::NonZeroU64;
 
 use bpefleet_core::count::{CountError, Errors};
-use bpefleet_core::payload::{encode, fold, FoldError, PayloadError};
+use bpefleet_core::payload::{encode, fold, fold_weighted, FoldError, PayloadError};
 use bpefleet_core::scan::Pattern;
 use bpefleet_core::table::{CountTable, Overflow};
 
@@ -193,4 +194,39 @@ fn folding_equals_one_table() {
         assert_eq!(map(&table_of(&folded)), map(&whole));
         assert_eq!(folded.payload(), encode(&whole, &DIGEST));
     });
+}
+
+#[test]
+fn weighted_folding_equals_one_table() {
+    rounds(|random| {
+        let (mut whole, mut payloads) = (CountTable::new(), Vec::new());
+        for _ in 0..random.below(5) {
+            let most = *random.choose(&[1, 20, 300]);
+            let (table, _) = random.table(most);
+            let weight = *random.choose(&[1, 1, 2, 7, 1 << 20, u64::MAX]);
+            let weighted = table.pretokens().checked_mul(weight);
+            if weighted
+                .and_then(|n| n.checked_add(whole.pretokens()))
+                .is_none()
+            {
+                let weighted = [(encode(&table, &DIGEST), weight)];
+                let all: Vec<_> = payloads.iter().chain(&weighted).map(weighed).collect();
+                let (index, error) = (payloads.len(), PayloadError::Overflow(Overflow));
+                let refused = fold_weighted(&all, &DIGEST).map(|_| ());
+                assert_eq!(refused, Err(FoldError { index, error }));
+                continue;
+            }
+            for (pretoken, count) in table.iter() {
+                whole.add(pretoken, count * weight).expect("fits");
+            }
+            payloads.push((encode(&table, &DIGEST), weight));
+        }
+        let all: Vec<_> = payloads.iter().map(weighed).collect();
+        let folded = fold_weighted(&all, &DIGEST).expect("sound");
+        assert_eq!(folded.payload(), encode(&whole, &DIGEST));
+    });
+}
+
+fn weighed((payload, weight): &(Vec<u8>, u64)) -> (&[u8], NonZeroU64) {
+    (payload, NonZeroU64::new(*weight).expect("it is not 0"))
 }

@@ -9,7 +9,7 @@ from bpefleet.producer.reports.document import Report
 from bpefleet.producer.reports.measure import Measured
 from bpefleet.producer.reports.profile import Profile
 from bpefleet.producer.reports.sections.compression import comparison, compression
-from bpefleet.producer.reports.sections.summary import corpus, summary
+from bpefleet.producer.reports.sections.summary import corpus, mixture, summary
 from bpefleet.producer.reports.sections.throughput import throughput
 from bpefleet.producer.reports.sections.timing import slowest_chunks, stages, workers
 from bpefleet.producer.reports.sections.tokens import tokens
@@ -60,6 +60,7 @@ def _parts(facts: Facts) -> Iterator[Part]:
     profile, ours = facts.profile, facts.measured[0]
     yield from summary(facts.manifest, profile)
     yield from corpus(facts.directory.plan.files)
+    yield from mixture(facts.manifest)
     yield from stages(profile)
     if not profile.counts_of:
         yield from throughput(facts.ends)

@@ -49,7 +49,7 @@ def sample(
     files: Sequence[SourceFile],
     special_tokens: Iterable[str],
     budget: int,
-    text_field: str = DEFAULT_TEXT_FIELD,
+    text_field: str | Sequence[str] = DEFAULT_TEXT_FIELD,
 ) -> list[Source]:
     """Sample a corpus: stretches of 64 KiB at even distances, from each source by its size.
 
@@ -57,7 +57,7 @@ def sample(
         files: The corpus.
         special_tokens: Left out of the sample.
         budget: Bytes in all, about; a small source gives up to 64 KiB whatever its share.
-        text_field: Where records have their text.
+        text_field: Where records have their text; or for each source of a mixture.
 
     Raises:
         SourceError: A file cannot be read.
@@ -69,7 +69,7 @@ def sample(
     for name, members in group(files).items():
         size = sum(file.text for file in members)
         wanted = min(size, max(_PIECE, budget * size // max(1, whole)))
-        texts = _texts(members, size, wanted, text_field.split("."))
+        texts = _texts(members, size, wanted, text_field)
         cut = [part for text in texts for part in (special.split(text) if special else [text])]
         found.append(Source(name, size, tuple(part for part in cut if part)))
     return found
@@ -93,7 +93,7 @@ def group(files: Sequence[SourceFile]) -> dict[str, list[SourceFile]]:
 
 
 def _texts(
-    files: Sequence[SourceFile], size: int, wanted: int, field: Sequence[str]
+    files: Sequence[SourceFile], size: int, wanted: int, fields: str | Sequence[str]
 ) -> Iterator[str]:
     """The texts of stretches of the files; of a compressed file all that is wanted at once."""
     at_once: defaultdict[SourceFile, int] = defaultdict(int)
@@ -101,9 +101,13 @@ def _texts(
         if compression_of(file.format):
             at_once[file] += end - start
         else:
-            yield from texts_of(file, start, end, field)
+            yield from texts_of(file, start, end, _field(file, fields))
     for file, length in at_once.items():
-        yield from texts_of(file, 0, length, field)
+        yield from texts_of(file, 0, length, _field(file, fields))
+
+
+def _field(file: SourceFile, fields: str | Sequence[str]) -> list[str]:
+    return (fields if isinstance(fields, str) else fields[file.source]).split(".")
 
 
 def _stretches(

@@ -79,7 +79,8 @@ def write_report(
         )
     field = manifest.options.text_field
     files = find_files(held_out, text_field=field) if held_out else of_text
-    sources = sample(files, tokenizer.special_tokens, sample_bytes or SAMPLE, field)
+    fields = field if held_out else [one.text_field or field for one in directory.plan.sources]
+    sources = sample(files, tokenizer.special_tokens, sample_bytes or SAMPLE, fields)
     compared, failed = _compare(compare, sources)
     times = read_times(directory)
     facts = Facts(

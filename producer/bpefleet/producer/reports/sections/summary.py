@@ -70,3 +70,22 @@ def corpus(files: Sequence[SourceFile]) -> Iterator[Part]:
         tuple(rows),
         frozenset({1, 2, 3}),
     )
+
+
+def mixture(manifest: Manifest) -> Iterator[Part]:
+    """The sources of a mixture and their weights, if it was one."""
+    if manifest.mixture:
+        columns = ("source", "weight", "of the mixture", "text counted", "pre-tokens", "taken")
+        rows = tuple(
+            (
+                source.name or "(unnamed)",
+                source.weight,
+                f"{100 * source.share:.1f} %",
+                in_mb(source.bytes),
+                f"{source.pretokens:,}",
+                f"{100 * source.sample:.3g} %",
+            )
+            for source in manifest.mixture
+        )
+        title = "The mixture: sources by their weights, as shares of all pre-tokens"
+        yield Table(title, columns, rows, frozenset({1, 2, 3, 4, 5}))
