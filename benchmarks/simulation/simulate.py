@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from benchmarks.simulation.corpus import TEXT, write_corpus
 from benchmarks.usage import ROOT
 from bpefleet.producer.fleet.server import EmbeddedServer
-from bpefleet.producer.queueing.workers import live_workers
+from bpefleet.producer.queueing.serving.workers import live_workers
 from bpefleet.shared.redis.connect import connect
 from bpefleet.shared.trust.signing import make_key, read_key
 

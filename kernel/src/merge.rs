@@ -1,8 +1,9 @@
 //! `merge`: the merge loop as a Python function.
 
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
-use bpefleet_core::merge::{Arena, Merge, MergeError, Merged as Outcome, Options, TieBreak};
+use bpefleet_core::merge::{Merge, MergeError, Merged as Outcome, Options, Shards, TieBreak};
 use bpefleet_core::payload::Folded;
 use bpefleet_core::table::CountTable;
 use pyo3::exceptions::PyValueError;
@@ -21,19 +22,23 @@ pub(crate) enum Source<'py> {
 }
 
 impl Source<'_> {
-    fn arena(
+    /// Laid out for so many threads, or for as many as are worth it.
+    fn shards(
         &self,
         py: Python<'_>,
+        threads: Option<usize>,
         tick: &mut (dyn FnMut(&[Merge]) -> ControlFlow<()> + Send),
-    ) -> PyResult<Result<Arena, MergeError>> {
+    ) -> PyResult<Result<Shards, MergeError>> {
         Ok(match self {
             Self::Counted(counts) => {
                 let table = &counts.try_borrow()?.table;
-                py.detach(|| Arena::build(table.iter(), tick))
+                let threads = threads.unwrap_or_else(|| suited(table.len() as u64));
+                py.detach(|| Shards::build(table.iter(), threads, tick))
             }
             Self::Folded(counts) => {
                 let folded = &counts.try_borrow()?.folded;
-                py.detach(|| Arena::build(folded.iter(), tick))
+                let threads = threads.unwrap_or_else(|| suited(folded.info().unique()));
+                py.detach(|| Shards::build(folded.iter(), threads, tick))
             }
         })
     }
@@ -45,6 +50,12 @@ impl Source<'_> {
         }
         Ok(())
     }
+}
+
+/// How many threads are worth it for so many pre-tokens.
+fn suited(unique: u64) -> usize {
+    let cores = std::thread::available_parallelism();
+    Shards::suited(unique, cores.map_or(1, NonZeroUsize::get))
 }
 
 /// What came of merging.
@@ -88,16 +99,18 @@ impl Merged {
 ///         the form of `Merged.merges`. What it raises ends the call.
 ///     consume: Take the counts away as soon as they have been read: `counts` is empty
 ///         afterwards, and its memory is free for the merging.
+///     threads: How many share the work; as many as are worth it for the counts on the cores there
+///         are if `None`. The merges are the same for any number.
 ///
 /// Returns:
 ///     The merges, and how many tokens the pre-tokens are with them.
 ///
 /// Raises:
-///     MergeTooLarge: The different pre-tokens together are too long.
+///     MergeTooLarge: Single pre-tokens are too long.
 ///     CountOverflow: The sum of all counted bytes does not fit in 64 bits.
-///     ValueError: No such tie rule.
+///     ValueError: No such tie rule, or no threads.
 #[pyfunction]
-#[pyo3(signature = (counts, merges, *, tie_break = "lexmax", min_frequency = 0, max_token_length = None, progress = None, consume = false))]
+#[pyo3(signature = (counts, merges, *, tie_break = "lexmax", min_frequency = 0, max_token_length = None, progress = None, consume = false, threads = None))]
 #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn merge(
     py: Python<'_>,
@@ -108,9 +121,13 @@ pub(crate) fn merge(
     max_token_length: Option<usize>,
     progress: Option<Py<PyAny>>,
     consume: bool,
+    threads: Option<usize>,
 ) -> PyResult<Merged> {
     let tie_break = TieBreak::from_name(tie_break)
         .ok_or_else(|| PyValueError::new_err(format!("no tie rule {tie_break:?}")))?;
+    if threads == Some(0) {
+        return Err(PyValueError::new_err("threads must be 1 or more"));
+    }
     let options = Options {
         merges,
         tie_break,
@@ -127,11 +144,11 @@ pub(crate) fn merge(
         })
     };
     let outcome = guarded(|| {
-        let arena = counts.arena(py, &mut tick)?;
-        if consume && arena.is_ok() {
+        let shards = counts.shards(py, threads, &mut tick)?;
+        if consume && shards.is_ok() {
             counts.clear()?;
         }
-        Ok(py.detach(|| arena?.merge(&options, &mut tick)))
+        Ok(py.detach(|| shards?.merge(&options, &mut tick)))
     })?;
     outcome
         .map(Merged)
@@ -151,6 +168,7 @@ fn from_merge(error: &MergeError, cancelled: Option<PyErr>) -> PyErr {
         MergeError::TooLarge { .. } => MergeTooLarge::new_err(text),
         MergeError::Overflow => CountOverflow::new_err(text),
         MergeError::Repeated => KernelPanic::new_err(text),
+        MergeError::NoThreads => KernelError::new_err(text),
         MergeError::Cancelled => cancelled.unwrap_or_else(|| KernelError::new_err(text)),
     }
 }

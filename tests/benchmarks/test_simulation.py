@@ -15,7 +15,7 @@ import pytest
 from benchmarks.simulation.corpus import write_corpus
 from benchmarks.simulation.scenario import Scenario
 from benchmarks.simulation.simulate import simulate
-from bpefleet.producer.queueing.workers import live_workers
+from bpefleet.producer.queueing.serving.workers import live_workers
 from tests.eventually import eventually
 
 if TYPE_CHECKING:

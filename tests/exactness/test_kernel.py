@@ -154,6 +154,15 @@ def test_merges_of_tables(
     )
     steps = list(islice(expected, wanted))
     assert merged.merges == numbered(steps)
+    in_threads = merge(
+        table_of(found),
+        wanted,
+        tie_break=tie_break,
+        min_frequency=min_frequency,
+        max_token_length=longest,
+        threads=2,
+    )
+    assert in_threads == merged
     assert merged.bytes == sum(len(pretoken) * count for pretoken, count in found.items())
     encoder = naive.Encoder((), [step.merge for step in steps], ())
     assert merged.tokens == sum(len(encoder.ids(each)) * count for each, count in found.items())
@@ -182,7 +191,7 @@ def test_any_cut_at_special_tokens_in_any_order_folds_to_the_whole(
     expected = counted(text, pattern, [ENDOFTEXT])
     assert dict(folded.items()) == expected
     assert folded.payload == table_of(expected).encode(DIGEST)
-    assert merge(folded, 50) == merge(table_of(expected), 50)
+    assert merge(folded, 50, threads=2) == merge(table_of(expected), 50)
 
 
 @bounded
@@ -198,8 +207,8 @@ def test_folding_adds(parts: list[dict[bytes, int]]) -> None:
 
 
 @pytest.mark.parametrize("tie_break", TIE_BREAKS)
-def test_order_of_counting_changes_no_merge(tie_break: str) -> None:
+def test_neither_order_of_counting_nor_threads_change_a_merge(tie_break: str) -> None:
     found = list(counts(adversarial(), "o200k").items())
     expected = merge(table_of(dict(found)), 2000, tie_break=tie_break)
     random.Random(9).shuffle(found)
-    assert merge(table_of(dict(found)), 2000, tie_break=tie_break) == expected
+    assert merge(table_of(dict(found)), 2000, tie_break=tie_break, threads=3) == expected

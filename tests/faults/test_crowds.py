@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from bpefleet.producer.queueing.workers import live_workers
+from bpefleet.producer.queueing.serving.workers import live_workers
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.shared.wire.keys import events_key
 from tests.eventually import eventually

@@ -61,10 +61,18 @@ def count_many_documents(progress: Callable[[int], object] | None = None) -> Non
 
 
 def merge_many(progress: Callable[[list[tuple[int, int, int]]], object] | None = None) -> None:
-    merge(many_counts(), 1_000_000, progress=progress)
+    merge(many_counts(), 1_000_000, progress=progress, threads=1)
 
 
-LOOPS = pytest.mark.parametrize("loop", [count_long_text, count_many_documents, merge_many])
+def merge_in_threads(
+    progress: Callable[[list[tuple[int, int, int]]], object] | None = None,
+) -> None:
+    merge(many_counts(), 1_000_000, progress=progress, threads=3)
+
+
+LOOPS = pytest.mark.parametrize(
+    "loop", [count_long_text, count_many_documents, merge_many, merge_in_threads]
+)
 
 
 @pytest.mark.parametrize("loop", [count_long_text, count_many_documents])
@@ -76,9 +84,10 @@ def test_progress_is_bytes_done(loop: Callable[..., None]) -> None:
     assert 0 < done[0] < done[-1] <= len(long_text())
 
 
-def test_progress_is_the_merges_made_since() -> None:
+@pytest.mark.parametrize("threads", [1, 2])
+def test_progress_is_the_merges_made_since(threads: int) -> None:
     told: list[tuple[int, int, int]] = []
-    made = merge(many_counts(), 100_000, progress=told.extend).merges
+    made = merge(many_counts(), 100_000, progress=told.extend, threads=threads).merges
     assert 0 < len(told) <= len(made) == 100_000
     assert told == made[: len(told)]
 

@@ -61,7 +61,7 @@ def test_tokens_may_be_limited_in_length() -> None:
 
 def test_consuming_empties_the_counts() -> None:
     counts, kept = some_counts(), some_counts()
-    assert merge(counts, 10, consume=True) == merge(kept, 10)
+    assert merge(counts, 10, consume=True, threads=2) == merge(kept, 10)
     assert (len(counts), counts.pretokens, counts.memory) == (0, 0, 0)
     counts.add(b"usable again")
     assert len(counts) == 1
@@ -72,6 +72,8 @@ def test_refusals() -> None:
         merge(some_counts(), 1, tie_break="first-seen")
     with pytest.raises(OverflowError):
         merge(some_counts(), -1)
+    with pytest.raises(ValueError, match="threads"):
+        merge(some_counts(), 1, threads=0)
     counts = Counts()
     counts.add(b"ab", 2**64 - 1)
     with pytest.raises(CountOverflow):

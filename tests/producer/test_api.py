@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bpefleet.producer import train, train_async
-from bpefleet.producer.counting import outage
+from bpefleet.producer.counting.outages import outage
 from bpefleet.producer.fleet.server import EmbeddedServer
 from bpefleet.shared.errors import OutputError, QueueError, UsageError
 from bpefleet.shared.redis import connect

@@ -12,8 +12,8 @@ from bpefleet.producer.queueing import sweep as sweep_module
 from bpefleet.producer.queueing.chunk_states import ChunkStates
 from bpefleet.producer.queueing.enqueue import Enqueuer
 from bpefleet.producer.queueing.events import Events
+from bpefleet.producer.queueing.serving.workers import live_workers
 from bpefleet.producer.queueing.sweep import Found, Sweep
-from bpefleet.producer.queueing.workers import live_workers
 from bpefleet.shared.redis.connect import connect_async
 from bpefleet.shared.trust.signing import Signer
 from bpefleet.shared.wire import rq_keys

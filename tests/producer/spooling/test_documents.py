@@ -55,14 +55,6 @@ def test_columns_and_rows_are_documents(column: object) -> None:
     assert (arrived.documents, arrived.bytes, arrived.absent) == (3, 2, 1)
 
 
-def test_a_column_of_pandas_is_documents() -> None:
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
-    for kind in (object, "str", "string"):
-        found, arrived = _spooled(pandas.Series(["a", pandas.NA, "b"], dtype=kind))
-        assert found == ["a", None, "b"]
-        assert arrived.absent == 1
-
-
 def test_a_field_may_be_nested() -> None:
     rows = [{"meta": {"text": "a"}}, {"meta": {}}, {"meta": None}, {"other": 1}]
     found, arrived = _spooled(rows, "meta.text")

@@ -23,10 +23,11 @@
 
 use std::collections::BTreeMap;
 
+use super::division::Share;
+use super::pulse::Pulse;
 use super::tokens::{symbol, SEPARATOR};
-use super::{MergeError, Progress, Pulse};
-use crate::prefetch::prefer_large;
-use crate::prefetch::prefetch;
+use super::MergeError;
+use crate::prefetch::{prefer_large, prefetch};
 
 /// Slots of one count: `1 << BLOCK_BITS`.
 const BLOCK_BITS: u32 = 6;
@@ -49,34 +50,8 @@ struct Class {
     slots: usize,
 }
 
-/// The unique pre-tokens, laid out for merging.
-///
-/// ```
-/// use std::ops::ControlFlow;
-///
-/// use bpefleet_core::merge::{Arena, MergeError, Options, TieBreak};
-/// use bpefleet_core::table::CountTable;
-///
-/// let mut table = CountTable::new();
-/// table.add(b" the", 2).expect("it fits");
-/// let mut go_on = |_: &[_]| ControlFlow::Continue(());
-/// let arena = Arena::build(table.iter(), &mut go_on)?;
-/// drop(table); // Its memory is free for the merging.
-/// let options = Options {
-///     merges: 10,
-///     tie_break: TieBreak::RawId,
-///     min_frequency: 0,
-///     max_token_length: Some(3),
-/// };
-/// let merges = arena.merge(&options, &mut go_on)?.merges;
-/// // ` t` and `he`, or ` t` and `h`, but never the four bytes.
-/// assert_eq!((merges[0].left, merges[0].right), (32, 116));
-/// assert_eq!(merges.len(), 2);
-/// # Ok::<(), MergeError>(())
-/// ```
-pub struct Arena {
-    /// Of all words, each as often as it was counted; also of those that have no slots.
-    pub(super) bytes: u64,
+/// The words of a shard, laid out for merging.
+pub(super) struct Arena {
     pub(super) symbols: Vec<u32>,
     block_counts: Vec<u64>,
     /// By falling count: the number of words with at least this count, and the count.
@@ -84,38 +59,6 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// Lays out `words`, the unique pre-tokens with their counts, in any order. The words are
-    /// read twice and not needed afterwards.
-    ///
-    /// # Errors
-    /// [`MergeError::Overflow`], [`MergeError::TooLarge`], or [`MergeError::Cancelled`] when
-    /// `progress` (called with no merges) says so.
-    pub fn build<'w, W>(words: W, progress: &mut Progress<'_>) -> Result<Self, MergeError>
-    where
-        W: Iterator<Item = (&'w [u8], u64)> + Clone,
-    {
-        let mut pulse = Pulse::new(progress);
-        let (mut classes, bytes) = Classes::measure(words.clone(), &mut pulse)?;
-        let (mut arena, slots) = classes.place();
-        arena.bytes = bytes;
-        if slots as u64 > MAX_SLOTS {
-            return Err(MergeError::TooLarge {
-                slots: slots as u64,
-            });
-        }
-        arena.symbols = vec![SEPARATOR; slots];
-        prefer_large(&mut arena.symbols);
-        for (word, count) in words.filter(mergeable) {
-            let next = &mut classes.of(count).slots;
-            for (slot, &byte) in arena.symbols[*next..].iter_mut().zip(word) {
-                *slot = symbol(byte);
-            }
-            *next += word.len() + 1;
-            pulse.work(word.len() + 1)?;
-        }
-        Ok(arena)
-    }
-
     /// The count of the word that covers a position.
     #[inline]
     pub(super) fn count_at(&self, position: u32) -> u64 {
@@ -163,42 +106,52 @@ impl Arena {
 }
 
 /// Whether a word has slots.
-fn mergeable(&(word, count): &(&[u8], u64)) -> bool {
+fn mergeable(word: &[u8], count: u64) -> bool {
     word.len() > 1 && count > 0
 }
 
-/// The classes by count.
-struct Classes {
+/// The classes by count, of the words that have slots.
+pub(super) struct Classes {
     rare: Vec<Class>,
     frequent: BTreeMap<u64, Class>,
+    /// Of all words, each as often as it was counted; also of those that have no slots.
+    bytes: u64,
 }
 
 impl Classes {
-    /// The classes of the words that have slots, and the bytes of all.
-    fn measure<'w>(
-        words: impl Iterator<Item = (&'w [u8], u64)>,
-        pulse: &mut Pulse<'_, '_>,
-    ) -> Result<(Self, u64), MergeError> {
-        let mut classes = Self {
+    pub(super) fn new() -> Self {
+        Self {
             rare: vec![Class::default(); FREQUENT],
             frequent: BTreeMap::new(),
-        };
-        // Bounds every count of a pair, and every sum of them, from here on.
-        let mut bytes = 0u64;
-        for (word, count) in words {
-            bytes = count
-                .checked_mul(word.len() as u64)
-                .and_then(|more| more.checked_add(bytes))
-                .ok_or(MergeError::Overflow)?;
-            if !mergeable(&(word, count)) {
-                continue;
-            }
-            let class = classes.of(count);
+            bytes: 0,
+        }
+    }
+
+    /// Notes a word.
+    #[inline]
+    pub(super) fn add(&mut self, word: &[u8], count: u64) -> Result<(), MergeError> {
+        self.bytes = count
+            .checked_mul(word.len() as u64)
+            .and_then(|more| more.checked_add(self.bytes))
+            .ok_or(MergeError::Overflow)?;
+        if mergeable(word, count) {
+            let class = self.of(count);
             class.words += 1;
             class.slots += word.len() + 1;
-            pulse.work(1)?;
         }
-        Ok((classes, bytes))
+        Ok(())
+    }
+
+    /// Of the words noted.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// That the words noted need.
+    pub(super) fn slots(&self) -> u64 {
+        let classes = self.rare.iter().chain(self.frequent.values());
+        let slots = classes.map(|class| class.slots.next_multiple_of(BLOCK) as u64);
+        BLOCK as u64 + slots.sum::<u64>()
     }
 
     #[inline]
@@ -209,11 +162,36 @@ impl Classes {
         }
     }
 
+    /// The arena of the words noted, which are shown again.
+    pub(super) fn fill<'w, W>(
+        mut self,
+        words: Share<W>,
+        pulse: &mut Pulse<'_, '_>,
+    ) -> Result<Arena, MergeError>
+    where
+        W: Iterator<Item = (&'w [u8], u64)> + Clone,
+    {
+        let (mut arena, slots) = self.place();
+        arena.symbols = vec![SEPARATOR; slots];
+        prefer_large(&mut arena.symbols);
+        words.again(|word, count| {
+            if !mergeable(word, count) {
+                return Ok(());
+            }
+            let next = &mut self.of(count).slots;
+            for (slot, &byte) in arena.symbols[*next..].iter_mut().zip(word) {
+                *slot = symbol(byte);
+            }
+            *next += word.len() + 1;
+            pulse.work(word.len() + 1)
+        })?;
+        Ok(arena)
+    }
+
     /// Gives each class its place, by falling count behind one block of separators. Returns an
     /// arena without symbols, and how many it needs.
     fn place(&mut self) -> (Arena, usize) {
         let mut arena = Arena {
-            bytes: 0,
             symbols: Vec::new(),
             block_counts: vec![0],
             ranks: Vec::new(),

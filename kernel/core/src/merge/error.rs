@@ -16,13 +16,15 @@ use super::arena::MAX_SLOTS;
 pub enum MergeError {
     /// The sum of count × length over the words exceeds 64 bits.
     Overflow,
-    /// The unique words together are longer than positions of 32 bits can address.
+    /// However they are divided, some words are longer than positions of 32 bits can address.
     TooLarge {
         /// The slots they would need: a slot per byte, and one per word.
         slots: u64,
     },
     /// A word was given more than once.
     Repeated,
+    /// The system gives no more threads.
+    NoThreads,
     /// `progress` asked to stop.
     Cancelled,
 }
@@ -36,11 +38,14 @@ impl fmt::Display for MergeError {
             ),
             Self::TooLarge { slots } => write!(
                 f,
-                "the unique pre-tokens take {slots} slots and at most {MAX_SLOTS} can be merged at once; \
-                 leave out the rarest pre-tokens or train on a part of the corpus",
+                "a part of the unique pre-tokens takes {slots} slots and none can have more than \
+                 {MAX_SLOTS}; leave out the longest pre-tokens",
             ),
             Self::Repeated => f.write_str(
                 "a pre-token was given more than once; add up the counts of each pre-token first",
+            ),
+            Self::NoThreads => f.write_str(
+                "the system gives no more threads; allow the process some, or merge with one",
             ),
             Self::Cancelled => f.write_str("merging was cancelled; no merges were kept"),
         }

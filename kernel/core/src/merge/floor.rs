@@ -16,11 +16,57 @@
 //! twice, a merge could complete both. That cannot yield wrong merges, only an early end, which
 //! [`Floor::check_exhausted`] tells from a true one.
 
-use super::{Arena, MergeError, Options};
+use std::collections::BTreeMap;
+
+use super::arena::Arena;
+use super::lockstep::{Member, Message};
+use super::{MergeError, Options};
+
+/// By falling count: the number of words with at least this count, and the count.
+type Ranks = Vec<(usize, u64)>;
+
+/// The ranks of the words of all shards, without those longer than `max_length`.
+pub(super) fn ranks(
+    arena: &Arena,
+    max_length: Option<usize>,
+    member: &mut Member<'_>,
+) -> Result<Ranks, MergeError> {
+    let own = arena.ranks(max_length);
+    let mut all = BTreeMap::new();
+    let tell = |_: &BTreeMap<_, _>, message: &mut Message| {
+        message.first.clear();
+        message.first.extend(apart(&own));
+    };
+    member.exchange(&mut all, tell, |all, message| {
+        add(all, message.first.iter().copied());
+    })?;
+    if all.is_empty() {
+        return Ok(own);
+    }
+    add(&mut all, apart(&own));
+    let mut sum = 0;
+    let rank = |(&count, &words): (&u64, &u64)| {
+        sum += usize::try_from(words).expect("fewer than slots");
+        (sum, count)
+    };
+    Ok(all.iter().rev().map(rank).collect())
+}
+
+fn add(all: &mut BTreeMap<u64, u64>, words: impl Iterator<Item = (u64, u64)>) {
+    for (words, count) in words {
+        *all.entry(count).or_default() += words;
+    }
+}
+
+/// How many words have each count.
+fn apart(ranks: &[(usize, u64)]) -> impl Iterator<Item = (u64, u64)> + '_ {
+    let before = std::iter::once(0).chain(ranks.iter().map(|&(words, _)| words));
+    let own = before.zip(ranks);
+    own.map(|(before, &(words, count))| ((words - before) as u64, count))
+}
 
 pub(super) struct Floor {
-    /// By falling count: the number of words with at least this count, and the count.
-    ranks: Vec<(usize, u64)>,
+    ranks: Ranks,
     /// The class that holds the word of the current rank; past the end if there is none.
     class: usize,
     /// Merges left plus words completed.
@@ -29,8 +75,7 @@ pub(super) struct Floor {
 }
 
 impl Floor {
-    pub(super) fn new(arena: &Arena, options: &Options) -> Self {
-        let ranks = arena.ranks(options.max_token_length);
+    pub(super) fn new(ranks: Ranks, options: &Options) -> Self {
         let class = ranks.partition_point(|&(words, _)| words < options.merges);
         Self {
             ranks,

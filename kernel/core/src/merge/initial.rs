@@ -5,6 +5,7 @@
 //! row and the column of the separator take what is no pair, sparing the loop a branch.
 
 use super::arena::Arena;
+use super::lockstep::{Member, Message};
 use super::pairs::{Pair, Pairs};
 use super::pulse::Pulse;
 use super::tokens::{Tokens, INITIAL, SEPARATOR};
@@ -18,12 +19,30 @@ struct Tally {
     cursor: usize,
 }
 
+/// Adds what the other shards counted.
+fn add_others(table: &mut [Tally], member: &mut Member<'_>) -> Result<(), MergeError> {
+    let tell = |table: &[Tally], message: &mut Message| {
+        let weights = (0..).zip(table.iter().map(|tally| tally.weight));
+        message.first.clear();
+        message
+            .first
+            .extend(weights.filter(|&(_, weight)| weight > 0));
+    };
+    member.exchange(table, tell, |table, message| {
+        for &(pair, weight) in &message.first {
+            let tally = &mut table[usize::try_from(pair).expect("an index")];
+            tally.weight = tally.weight.wrapping_add(weight);
+        }
+    })
+}
+
 impl Pairs {
     /// The pairs of adjacent bytes with a count of at least `floor` that `tokens` may join.
     pub(super) fn initial(
         arena: &Arena,
         floor: u64,
         tokens: &Tokens,
+        member: &mut Member<'_>,
         pulse: &mut Pulse<'_, '_>,
     ) -> Result<Self, MergeError> {
         let mut table = vec![Tally::default(); INITIAL * INITIAL];
@@ -33,13 +52,14 @@ impl Pairs {
                 let right = right as usize;
                 let tally = &mut table[left * INITIAL + right];
                 // What stands beside a separator is not a pair and its sum may wrap; the sums of
-                // pairs cannot, `Arena::build` has seen to that.
+                // pairs cannot, `Shards::build` has seen to that.
                 tally.weight = tally.weight.wrapping_add(count);
                 tally.cursor += 1;
                 left = right;
             }
             pulse.work(block.len())?;
         }
+        add_others(&mut table, member)?;
         let mut pairs = Self::default();
         let mut next = pairs.postings.len();
         for (left, row) in (0..).zip(table.chunks_exact_mut(INITIAL)) {
@@ -56,8 +76,11 @@ impl Pairs {
                 }
             }
         }
-        pairs.postings = vec![0; next];
+        // Room for all that come later. Pages that nothing was written to take no memory, while a
+        // vector that outgrows its room is there twice: at the peak that was a third of all memory.
+        pairs.postings = vec![0; 2 * next];
         prefer_large(&mut pairs.postings);
+        pairs.postings.truncate(next);
         pairs.post(arena, &mut table, pulse)?;
         Ok(pairs)
     }

@@ -1,12 +1,16 @@
 //! The pairs: what is known of each, where it occurred, and how to find it by its symbols.
 //!
 //! Postings are kept in one vector, a pair's in one piece, since they are all written in the
-//! merge that makes its newer symbol. The room of the pair just merged is given to its
-//! successors, so the vector grows by little after the start.
+//! merge that makes its newer symbol. The room of merged pairs is given to those that come, first
+//! that of the pair just merged, so the vector grows by little after the start: by 16 % in 32,000
+//! merges of 4 million synthetic words. Taking stale postings out instead of growing won 2 % of the
+//! memory, and cost a tenth of the time.
 //!
 //! The index is an open-addressing table of 32 bits per entry: the pair's number in the low
 //! bits, and as many bits of its hash as there is room for above, so that a miss, the common
 //! case, reads this small table only. Pairs are never removed; a merged pair cannot come back.
+
+use std::collections::BinaryHeap;
 
 use crate::prefetch::prefetch;
 
@@ -56,8 +60,10 @@ pub(super) struct Pairs {
     index: Vec<u32>,
     /// Ascending within a pair. The first is nobody's.
     pub(super) postings: Vec<u32>,
-    /// Room of the pair merged last.
-    hole: std::ops::Range<usize>,
+    /// Room of the pair merged last: length and start.
+    hole: (usize, usize),
+    /// What is left of such room from before.
+    holes: BinaryHeap<(usize, usize)>,
 }
 
 impl Default for Pairs {
@@ -66,7 +72,8 @@ impl Default for Pairs {
             records: Vec::new(),
             index: vec![0; 1 << 10],
             postings: vec![0],
-            hole: 0..0,
+            hole: (0, 0),
+            holes: BinaryHeap::new(),
         }
     }
 }
@@ -105,15 +112,19 @@ impl Pairs {
 
     /// Gives the postings of a merged pair away.
     pub(super) fn reuse(&mut self, merged: &Pair) {
-        self.hole = merged.range();
+        self.holes.push(self.hole);
+        self.hole = (merged.found as usize, merged.start);
     }
 
     /// Room for `found` postings; returns where it starts, which is never zero.
     pub(super) fn reserve(&mut self, found: usize) -> usize {
-        if self.hole.len() >= found {
-            let start = self.hole.start;
-            self.hole.start += found;
+        if let Some(start) = taken(&mut self.hole, found) {
             return start;
+        }
+        if let Some(mut largest) = self.holes.peek_mut() {
+            if let Some(start) = taken(&mut largest, found) {
+                return start;
+            }
         }
         let start = self.postings.len();
         self.postings.resize(start + found, 0);
@@ -165,6 +176,14 @@ impl Pairs {
             self.enter(number, left, right);
         }
     }
+}
+
+/// Takes room off a hole, if it is large enough; returns where that starts.
+fn taken((length, start): &mut (usize, usize), found: usize) -> Option<usize> {
+    let left = length.checked_sub(found)?;
+    *length = left;
+    *start += found;
+    Some(*start - found)
 }
 
 /// Where a pair would be in an index of some size, and the bits of its hash kept there.

@@ -42,8 +42,8 @@ impl<'f, 'p> Pulse<'f, 'p> {
     }
 
     /// All merges, in the end.
-    pub(super) fn into_made(self) -> Vec<Merge> {
-        self.made
+    pub(super) fn take_made(&mut self) -> Vec<Merge> {
+        std::mem::take(&mut self.made)
     }
 
     /// Notes `amount` slots or postings visited, and reports when it is time.

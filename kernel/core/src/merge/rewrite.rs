@@ -17,6 +17,7 @@
 //! occurrences are rewritten. Sending ahead takes a tenth off the whole loop.
 
 use super::arena::{Arena, INSIDE};
+use super::lockstep::{Member, Message};
 use super::pairs::{Pair, Pairs};
 use super::pulse::Pulse;
 use super::queue::Queue;
@@ -91,6 +92,26 @@ impl Side {
         }
         tally.cursor += 1;
         tally.weight += weight;
+    }
+
+    /// The weights, by symbol.
+    fn tell(&self, message: &mut Vec<(u64, u64)>) {
+        let weight = |&symbol: &u32| (u64::from(symbol), self.tallies[symbol as usize].weight);
+        message.clear();
+        message.extend(self.seen.iter().map(weight));
+    }
+
+    /// Adds what another shard tells.
+    fn hear(&mut self, message: &[(u64, u64)]) {
+        for &(symbol, weight) in message {
+            #[expect(clippy::cast_possible_truncation, reason = "it was a symbol")]
+            let symbol = symbol as u32;
+            let tally = &mut self.tallies[symbol as usize];
+            if tally.weight == 0 {
+                self.seen.push(symbol);
+            }
+            tally.weight += weight;
+        }
     }
 }
 
@@ -184,6 +205,28 @@ impl Rewriter {
             after,
         });
         symbols[start - 1] == SEPARATOR && after == SEPARATOR
+    }
+
+    /// Adds the neighbours that the other shards found. Tells whether the new token is a whole
+    /// word anywhere.
+    pub(super) fn add_others(
+        &mut self,
+        member: &mut Member<'_>,
+        whole: bool,
+    ) -> Result<bool, MergeError> {
+        let mut elsewhere = false;
+        let tell = |own: &Self, message: &mut Message| {
+            own.before.tell(&mut message.first);
+            own.after.tell(&mut message.second);
+            message.flag = whole;
+        };
+        let hear = |own: &mut Self, message: &Message| {
+            own.before.hear(&message.first);
+            own.after.hear(&message.second);
+            elsewhere |= message.flag;
+        };
+        member.exchange(self, tell, hear)?;
+        Ok(whole || elsewhere)
     }
 
     /// The weight of all occurrences just rewritten. In a run it is less than the pair's count.

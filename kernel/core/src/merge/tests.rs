@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use super::pairs::{Pair, Pairs};
-use super::{merge, Arena, Merge, MergeError, Merged, Options, TieBreak};
+use super::{merge, Merge, MergeError, Merged, Options, Shards, TieBreak};
 
 type Words = BTreeMap<Vec<u8>, u64>;
 
@@ -17,6 +17,15 @@ fn merged(words: &[(&[u8], u64)], options: &Options) -> Result<Merged, MergeErro
 
 fn learn(words: &[(&[u8], u64)], options: &Options) -> Result<Vec<Merge>, MergeError> {
     merged(words, options).map(|merged| merged.merges)
+}
+
+fn merged_in(
+    shards: usize,
+    words: &[(&[u8], u64)],
+    options: &Options,
+) -> Result<Merged, MergeError> {
+    let go_on = &mut |_: &[Merge]| ControlFlow::Continue(());
+    Shards::build(words.iter().copied(), shards, go_on)?.merge(options, go_on)
 }
 
 fn options(merges: usize, tie_break: TieBreak) -> Options {
@@ -176,13 +185,66 @@ fn equals_the_naive_loop() {
             min_frequency: random.below(3) * random.below(5),
             max_token_length: (random.below(2) == 0).then(|| random.index(12)),
         };
-        let learned = merged(&random.shuffled(&words), &options);
+        let (list, expected) = (random.shuffled(&words), by_definition(&words, &options));
         assert_eq!(
-            learned,
-            Ok(by_definition(&words, &options)),
+            merged(&list, &options).as_ref(),
+            Ok(&expected),
             "{round}: {options:?}, {words:?}"
         );
+        let shards = 2 + round % 3;
+        assert_eq!(
+            merged_in(shards, &list, &options),
+            Ok(expected),
+            "{round} in {shards} shards: {options:?}, {words:?}"
+        );
     }
+}
+
+#[test]
+fn shards_that_would_overflow_are_divided() {
+    /// Of the block before all words.
+    const FIRST: u64 = 64;
+
+    let mut random = Random(0xA409_3822_299F_31D1);
+    let go_on = &mut |_: &[Merge]| ControlFlow::Continue(());
+    for round in 0..60 {
+        let words: Words = (0..20)
+            .map(|_| {
+                let length = 2 + random.index(61);
+                let word = (0..length).map(|_| b"abc"[random.index(3)]).collect();
+                (word, 1 + random.below(3))
+            })
+            .collect();
+        let options = options(40, TieBreak::ALL[round % 4]);
+        let list = random.shuffled(&words);
+        // A block is what the longest word takes, and a shard needs one more.
+        let shards = Shards::within(3 * FIRST, &list.iter().copied(), 1, go_on);
+        let shards = shards.expect("two words go into a shard");
+        assert!(shards.number() > 1);
+        assert_eq!(
+            shards.merge(&options, go_on),
+            Ok(by_definition(&words, &options))
+        );
+    }
+    let words = [(&[b'x'; 200][..], 1), (b"ab", 1)];
+    let mut slots = |limit| match Shards::within(limit, &words.into_iter(), 1, go_on) {
+        Ok(shards) => Ok(shards.number()),
+        Err(error) => Err(error),
+    };
+    // 201 slots and 3 in one class of whole blocks, and the first block.
+    assert_eq!(slots(320), Ok(1));
+    assert_eq!(slots(319), Err(MergeError::TooLarge { slots: 320 }));
+}
+
+#[test]
+fn more_shards_than_words_do_no_harm() {
+    let words: &[(&[u8], u64)] = &[(b"abab", 3), (b"a", 2)];
+    let options = options(9, TieBreak::LexMax);
+    assert_eq!(merged_in(70, words, &options), merged(words, &options));
+    assert_eq!(merged_in(5, &[], &options), merged(&[], &options));
+    let half = u64::MAX / 4;
+    let words: &[(&[u8], u64)] = &[(b"ab", half), (b"cd", 1), (b"ef", 1), (b"gh", half)];
+    assert_eq!(merged_in(2, words, &options), Err(MergeError::Overflow));
 }
 
 #[test]
@@ -278,7 +340,10 @@ fn repeated_words_never_yield_wrong_merges() {
     let mut refused = 0;
     for merges in 1..60 {
         let options = options(merges, TieBreak::LexMin);
-        match learn(&list, &options) {
+        let learned = learn(&list, &options);
+        let told_apart = merged_in(3, &list, &options).map(|merged| merged.merges);
+        assert_eq!(told_apart, learned);
+        match learned {
             Ok(learned) => assert_eq!(learned, naive(&unique, &options)),
             Err(error) => {
                 assert_eq!(error, MergeError::Repeated);
@@ -301,26 +366,33 @@ fn one_very_long_word_takes_no_quadratic_time() {
 #[test]
 fn progress_is_reported_and_can_cancel() {
     let mut random = Random(3);
-    let word: Vec<u8> = (0..1_000_000)
-        .map(|_| u8::try_from(random.below(256)).expect("a byte"))
+    let words: Vec<Vec<u8>> = (0..16)
+        .map(|_| {
+            let byte = |_| u8::try_from(random.below(256)).expect("a byte");
+            (0..60_000).map(byte).collect()
+        })
         .collect();
-    let words = [(&word[..], 1u64)];
-    let mut reports = Vec::new();
-    let arena = Arena::build(words.iter().copied(), &mut |_| ControlFlow::Continue(()));
-    let mut stop_after = |made: &[Merge]| {
-        reports.push(made.len());
-        if reports.len() < 3 {
-            ControlFlow::Continue(())
-        } else {
-            ControlFlow::Break(())
-        }
-    };
-    let outcome = arena
-        .expect("small")
-        .merge(&options(60_000, TieBreak::RawId), &mut stop_after);
-    assert_eq!(outcome, Err(MergeError::Cancelled));
-    assert_eq!(reports.len(), 3);
-    assert!(reports.is_sorted());
+    let words = words.iter().map(|word| (&word[..], 1));
+    for shards in 1..4 {
+        let mut reports = Vec::new();
+        let shards = Shards::build(words.clone(), shards, &mut |_| ControlFlow::Continue(()));
+        let mut stop_after = |made: &[Merge]| {
+            reports.push(made.len());
+            if reports.len() < 3 {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        };
+        let outcome = shards
+            .expect("small")
+            .merge(&options(60_000, TieBreak::RawId), &mut stop_after);
+        assert_eq!(outcome, Err(MergeError::Cancelled));
+        assert_eq!(reports.len(), 3);
+        assert!(reports.is_sorted());
+        let cancelled = Shards::build(words.clone(), 3, &mut |_| ControlFlow::Break(()));
+        assert_eq!(cancelled.err(), Some(MergeError::Cancelled));
+    }
 }
 
 #[test]

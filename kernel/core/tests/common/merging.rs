@@ -4,17 +4,21 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use bpefleet_core::merge::{merge, Merge, Merged, Options, TieBreak};
+use bpefleet_core::merge::{merge, Merge, Merged, Options, Shards, TieBreak};
 
 /// Pre-tokens and their counts.
 pub type Words = BTreeMap<Vec<u8>, u64>;
 
-/// The kernel learns from `words` what the definition does.
+/// The kernel learns from `words` what the definition does, in one thread and in several.
 pub fn assert_merged_as_by_definition(words: &Words, options: &Options) {
     let list = words.iter().map(|(word, &count)| (&word[..], count));
-    let learned = merge(list, options, &mut |_| ControlFlow::Continue(()));
+    let mut go_on = |_: &[Merge]| ControlFlow::Continue(());
+    let learned = merge(list.clone(), options, &mut go_on);
     let expected = Definition::new(words).merged(options);
-    assert_eq!(learned, Ok(expected), "{options:?} on {words:?}");
+    assert_eq!(learned.as_ref(), Ok(&expected), "{options:?} on {words:?}");
+    let shards = Shards::build(list, 2, &mut go_on);
+    let learned = shards.and_then(|shards| shards.merge(options, &mut go_on));
+    assert_eq!(learned, Ok(expected), "{options:?} in shards on {words:?}");
 }
 
 /// Words in tokens, and what each token spells.

@@ -487,6 +487,7 @@ def merge(
     max_token_length: int | None = None,
     progress: Callable[[list[tuple[int, int, int]]], object] | None = None,
     consume: bool = False,
+    threads: int | None = None,
 ) -> Merged:
     """Merge the most frequent pair of neighbouring tokens, again and again.
 
@@ -503,12 +504,14 @@ def merge(
             the form of `Merged.merges`. What it raises ends the call.
         consume: Take the counts away as soon as they have been read: `counts` is empty
             afterwards, and its memory is free for the merging.
+        threads: How many share the work; as many as are worth it for the counts on the cores there
+            are if `None`. The merges are the same for any number.
 
     Returns:
         The merges, and how many tokens the pre-tokens are with them.
 
     Raises:
-        MergeTooLarge: The different pre-tokens together are too long.
+        MergeTooLarge: Single pre-tokens are too long.
         CountOverflow: The sum of all counted bytes does not fit in 64 bits.
-        ValueError: No such tie rule.
+        ValueError: No such tie rule, or no threads.
     """

@@ -101,7 +101,8 @@ def _demand_many(given: object, name: str) -> None:
     if one or not isinstance(given, Iterable):
         raise UsageError(
             f"{name} is of type {type(given).__name__}",
-            hint="give an iterable of texts; for one text, a list of one: documents=[…]",
+            hint="give an iterable of texts; for one text, a list of one: documents=[…]; of a "
+            "DatasetDict, one of its splits",
         )
 
 

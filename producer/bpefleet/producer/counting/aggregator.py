@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Final
 
 from redis.exceptions import OutOfMemoryError, RedisError
 
-from bpefleet.producer.counting.brief_outages import BriefOutages
 from bpefleet.producer.counting.fold import Folding
 from bpefleet.producer.counting.kinds import WORK
+from bpefleet.producer.counting.outages.brief_outages import BriefOutages
 from bpefleet.producer.counting.requests import Requests
 from bpefleet.producer.observing.attempts_seen import AttemptsSeen
 from bpefleet.producer.observing.live_view import LiveView

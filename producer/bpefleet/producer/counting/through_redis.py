@@ -16,7 +16,7 @@ from bpefleet.producer.counting.aggregator import Aggregator
 from bpefleet.producer.counting.early_end import told_at_once
 from bpefleet.producer.counting.kinds import WORK
 from bpefleet.producer.counting.loop import run_beside
-from bpefleet.producer.counting.outage import StoppedInOutageError, outages_told
+from bpefleet.producer.counting.outages.outage import StoppedInOutageError, outages_told
 from bpefleet.producer.counting.payloads import Payloads
 from bpefleet.producer.queueing.abandoned import end_abandoned
 from bpefleet.producer.queueing.enqueue import Enqueuer

@@ -125,7 +125,7 @@ class Fleet:
         """How many workers share the corpus: the local ones, or those that serve Redis now."""
         if local := self._resources.local_workers:
             return local
-        from bpefleet.producer.queueing.workers import live_workers  # noqa: PLC0415  slow to import, see `run`
+        from bpefleet.producer.queueing.serving.workers import live_workers  # noqa: PLC0415  slow to import, see `run`
         from bpefleet.shared.redis.connect import connect  # noqa: PLC0415  likewise
 
         with connect(self.url) as connection:

@@ -12,8 +12,8 @@ from bpefleet.shared.wire.detail import STATES, Detail, Sample, Trace, WorkerCou
 if TYPE_CHECKING:
     from bpefleet.producer.observing.attempts_seen import AttemptsSeen
     from bpefleet.producer.queueing.chunk_states import ChunkStates
+    from bpefleet.producer.queueing.serving.workers import Seen
     from bpefleet.producer.queueing.sweep import Sweep
-    from bpefleet.producer.queueing.workers import Seen
     from bpefleet.producer.store.ledger import Ledger
 
 _MOST_SAMPLES: Final = 600

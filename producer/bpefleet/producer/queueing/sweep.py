@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from bpefleet.producer.queueing.batches import answers_async
-from bpefleet.producer.queueing.workers_seen import WorkersSeen
+from bpefleet.producer.queueing.serving.workers_seen import WorkersSeen
 from bpefleet.shared.process.text import printable
 from bpefleet.shared.wire import rq_keys
 from bpefleet.shared.wire.keys import REFUSED_FIELD, STAGE_FIELD, events_key, job_id

@@ -12,7 +12,7 @@ from bpefleet.shared.process.text import line
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bpefleet.producer.queueing.workers import Seen
+    from bpefleet.producer.queueing.serving.workers import Seen
 
 logger = logging.getLogger(__name__)
 

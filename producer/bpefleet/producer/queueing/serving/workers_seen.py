@@ -5,15 +5,15 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.producer.queueing.other_keys import OtherKeys
-from bpefleet.producer.queueing.workers import seen_workers
+from bpefleet.producer.queueing.serving.other_keys import OtherKeys
+from bpefleet.producer.queueing.serving.workers import seen_workers
 from bpefleet.shared.process.amounts import several
 from bpefleet.shared.process.repeated_warnings import RepeatedWarnings
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
-    from bpefleet.producer.queueing.workers import Seen
+    from bpefleet.producer.queueing.serving.workers import Seen
 
 logger = logging.getLogger(__name__)
 

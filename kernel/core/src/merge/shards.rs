@@ -1,0 +1,262 @@
+//! The words in shards, each laid out and merged by a thread of its own.
+//!
+//! A shard has its own [`Arena`], its own positions of 32 bits and its own postings. What decides
+//! on the merges (the pairs with their counts over all shards, the queue, the floor, the tokens)
+//! every shard keeps for itself: all make the same decisions, as all are given the same sums. Per
+//! merge they tell each other what they tallied of the neighbours (`lockstep`), which is little
+//! beside the occurrences rewritten, and none waits for another to decide.
+
+use super::arena::{Arena, Classes, MAX_SLOTS};
+use super::division::Share;
+use super::floor::{self, Floor};
+use super::lockstep::{together, Member};
+use super::pairs::Pairs;
+use super::pulse::Pulse;
+use super::queue::Queue;
+use super::rewrite::{Joint, Rewriter};
+use super::tokens::{self, Tokens};
+use super::{Merge, MergeError, Merged, Options, Progress};
+
+/// More would not be positions that are short, but a word that is too long.
+const MOST_SHARDS: usize = 1 << 10;
+
+/// With fewer words each, more shards would not make it faster.
+const WORDS_A_SHARD: u64 = 1_000_000;
+
+/// Each shard decides on all pairs: more of them share ever less.
+const MOST_USEFUL: usize = 16;
+
+/// The unique pre-tokens, laid out for merging.
+///
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// use bpefleet_core::merge::{MergeError, Options, Shards, TieBreak};
+/// use bpefleet_core::table::CountTable;
+///
+/// let mut table = CountTable::new();
+/// table.add(b" the", 2).expect("it fits");
+/// let mut go_on = |_: &[_]| ControlFlow::Continue(());
+/// let shards = Shards::build(table.iter(), 1, &mut go_on)?;
+/// drop(table); // Its memory is free for the merging.
+/// let options = Options {
+///     merges: 10,
+///     tie_break: TieBreak::RawId,
+///     min_frequency: 0,
+///     max_token_length: Some(3),
+/// };
+/// let merges = shards.merge(&options, &mut go_on)?.merges;
+/// // ` t` and `he`, or ` t` and `h`, but never the four bytes.
+/// assert_eq!((merges[0].left, merges[0].right), (32, 116));
+/// assert_eq!(merges.len(), 2);
+/// # Ok::<(), MergeError>(())
+/// ```
+pub struct Shards {
+    arenas: Vec<Arena>,
+    /// Of all words, each as often as it was counted; also of those that have no slots.
+    bytes: u64,
+}
+
+impl Shards {
+    /// How many shards are fastest for so many words on so many cores.
+    ///
+    /// ```
+    /// use bpefleet_core::merge::Shards;
+    ///
+    /// assert_eq!(Shards::suited(100_000, 2), 1);
+    /// assert_eq!(Shards::suited(100_000_000, 2), 2);
+    /// ```
+    #[must_use]
+    pub fn suited(words: u64, cores: usize) -> usize {
+        let most = usize::try_from(words / WORDS_A_SHARD).unwrap_or(usize::MAX);
+        most.min(cores).clamp(1, MOST_USEFUL)
+    }
+
+    /// Lays out `words`, the unique pre-tokens with their counts, in any order. The words are
+    /// read twice and not needed afterwards.
+    ///
+    /// Each of the `shards`, at least one, has a thread. They are more where positions would not
+    /// do for the words otherwise, and one where threads cannot be had. The merges are the same
+    /// for any number.
+    ///
+    /// # Errors
+    /// [`MergeError::Overflow`], [`MergeError::TooLarge`], or [`MergeError::Cancelled`] when
+    /// `progress` (called with no merges) says so.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "an iterator, of which each thread has a copy"
+    )]
+    pub fn build<'w, W>(
+        words: W,
+        shards: usize,
+        progress: &mut Progress<'_>,
+    ) -> Result<Self, MergeError>
+    where
+        W: Iterator<Item = (&'w [u8], u64)> + Clone + Send,
+    {
+        Self::within(MAX_SLOTS, &words, shards.clamp(1, MOST_SHARDS), progress)
+    }
+
+    /// Shards of at most `limit` slots.
+    pub(super) fn within<'w, W>(
+        limit: u64,
+        words: &W,
+        mut shards: usize,
+        progress: &mut Progress<'_>,
+    ) -> Result<Self, MergeError>
+    where
+        W: Iterator<Item = (&'w [u8], u64)> + Clone + Send,
+    {
+        loop {
+            let measured = match measure(words, shards, progress) {
+                Err(MergeError::NoThreads) if shards > 1 => {
+                    shards = 1;
+                    continue;
+                }
+                measured => measured?,
+            };
+            let slots = measured.iter().map(|measured| measured.classes.slots());
+            let (largest, all) = (slots.clone().max().unwrap_or(0), slots.sum::<u64>());
+            if largest <= limit {
+                return Self::place(measured, progress);
+            }
+            if shards >= MOST_SHARDS {
+                return Err(MergeError::TooLarge { slots: largest });
+            }
+            // A little more than the mean, as no division is even.
+            let needed = usize::try_from((all + all / 64).div_ceil(limit)).unwrap_or(MOST_SHARDS);
+            let more = if needed > shards { needed } else { 2 * shards };
+            shards = more.min(MOST_SHARDS);
+        }
+    }
+
+    fn place<'w, W>(
+        measured: Vec<Measured<W>>,
+        progress: &mut Progress<'_>,
+    ) -> Result<Self, MergeError>
+    where
+        W: Iterator<Item = (&'w [u8], u64)> + Clone + Send,
+    {
+        let bytes = measured.iter().try_fold(0u64, |sum, measured| {
+            sum.checked_add(measured.classes.bytes())
+        });
+        // Bounds every count of a pair, and every sum of them, from here on.
+        let bytes = bytes.ok_or(MergeError::Overflow)?;
+        let arenas = together(
+            measured,
+            progress,
+            |Measured { classes, share }, _, pulse| classes.fill(share, pulse),
+        )?;
+        Ok(Self { arenas, bytes })
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn number(&self) -> usize {
+        self.arenas.len()
+    }
+
+    /// Makes up to `options.merges` merges, each of the pair that is most frequent by then.
+    ///
+    /// # Errors
+    /// [`MergeError::Cancelled`] when `progress` says so, [`MergeError::Repeated`] when the
+    /// words turn out not to have been unique, [`MergeError::NoThreads`].
+    pub fn merge(
+        self,
+        options: &Options,
+        progress: &mut Progress<'_>,
+    ) -> Result<Merged, MergeError> {
+        let Self { arenas, bytes } = self;
+        let mut merged = together(arenas, progress, |arena, member, pulse| {
+            merge_shard(arena, member, bytes, options, pulse)
+        })?;
+        debug_assert!(merged.windows(2).all(|two| two[0] == two[1]), "in lockstep");
+        Ok(merged.swap_remove(0))
+    }
+}
+
+/// What a shard is to hold.
+struct Measured<W> {
+    classes: Classes,
+    share: Share<W>,
+}
+
+fn measure<'w, W>(
+    words: &W,
+    shards: usize,
+    progress: &mut Progress<'_>,
+) -> Result<Vec<Measured<W>>, MergeError>
+where
+    W: Iterator<Item = (&'w [u8], u64)> + Clone + Send,
+{
+    let words = vec![words.clone(); shards];
+    together(words, progress, |words, member, pulse| {
+        let mut classes = Classes::new();
+        let share = Share::new(words, (member.number(), shards), |word, count| {
+            classes.add(word, count)?;
+            pulse.work(1)
+        })?;
+        Ok(Measured { classes, share })
+    })
+}
+
+/// The merges, found by one shard together with the others.
+fn merge_shard(
+    mut arena: Arena,
+    mut member: Member<'_>,
+    bytes: u64,
+    options: &Options,
+    pulse: &mut Pulse<'_, '_>,
+) -> Result<Merged, MergeError> {
+    let mut tokens_left = bytes;
+    let ranks = floor::ranks(&arena, options.max_token_length, &mut member)?;
+    let mut floor = Floor::new(ranks, options);
+    let mut tokens = Tokens::new(options.max_token_length);
+    let mut pairs = Pairs::initial(&arena, floor.count(), &tokens, &mut member, pulse)?;
+    let mut queue = Queue::new(options.tie_break, &mut pairs);
+    let mut rewriter = Rewriter::new();
+    while pulse.made().len() < options.merges {
+        let Some(best) = queue.pop(&mut pairs, &tokens, floor.count()) else {
+            floor.check_exhausted()?;
+            break;
+        };
+        let chosen = pairs.take(best);
+        let merge = Merge {
+            left: tokens::id(chosen.left),
+            right: tokens::id(chosen.right),
+            count: chosen.count,
+        };
+        let joint = Joint::new(&chosen, &mut tokens);
+        look_ahead(&queue, &pairs, &arena);
+        let whole = rewriter.replace(&mut arena, &mut pairs, &chosen, &joint, pulse)?;
+        let whole = rewriter.add_others(&mut member, whole)?;
+        floor.merged(whole);
+        // Each occurrence that was rewritten leaves one token where there were two.
+        tokens_left -= rewriter.rewritten();
+        rewriter.settle(&joint, &tokens, floor.count(), &mut pairs, &mut queue);
+        pulse.merged(merge)?;
+    }
+    Ok(Merged {
+        merges: pulse.take_made(),
+        bytes,
+        tokens: tokens_left,
+    })
+}
+
+/// Sends for what the merges after this one will read. At low counts, where most merges are,
+/// many pairs are tied with few postings each, and the wait for their first cache lines would
+/// cost more than the work on them.
+fn look_ahead(queue: &Queue, pairs: &Pairs, arena: &Arena) {
+    /// Postings of a pair; for a longer list the rewriter looks ahead itself.
+    const FIRST: usize = 128;
+
+    let Some((&next, later)) = queue.upcoming().split_first() else {
+        return;
+    };
+    for &position in pairs.postings[pairs.get(next).range()].iter().take(FIRST) {
+        arena.prefetch(position);
+    }
+    for &number in later {
+        pairs.prefetch(number, FIRST);
+    }
+}

@@ -1,0 +1,1 @@
+"""A Redis that does not answer, for a moment or for long."""

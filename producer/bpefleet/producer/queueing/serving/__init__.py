@@ -1,0 +1,1 @@
+"""Who serves the queue, and who does not belong to the run."""
