@@ -25,6 +25,7 @@ _PARTS: Final = {
     "floor": "cat, wc and reading memory: the least that any trainer needs.",
     "count": "Counting pre-tokens, one core, every pattern and corpus.",
     "formats": "Counting the same documents from files of each format, one core.",
+    "remote": "Counting files from an object store on this machine, one core.",
     "merge": "The merge loop, one core.",
     "whole": "From the command's start to its last file, beside every peer at its best.",
     "records": "The same from JSON Lines and Parquet, beside who reads these, too.",

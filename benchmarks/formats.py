@@ -57,10 +57,10 @@ def count(task: Task, watch: Stopwatch, /) -> list[bytes]:
     from bpefleet.kernel.segments import count_segments  # noqa: PLC0415  only where it is measured
     from bpefleet.producer.planning.sources import find_files  # noqa: PLC0415  likewise
     from bpefleet.shared.corpus.reading import count_spec  # noqa: PLC0415  likewise
-    from bpefleet.shared.wire.messages import CountSpec, Segment  # noqa: PLC0415  likewise
+    from bpefleet.shared.wire.messages import CountSpec  # noqa: PLC0415  likewise
 
     files = find_files(task.files)
-    segments = tuple(Segment(file.path, 0, file.extent, file.format) for file in files)
+    segments = tuple(file.segment(0, file.extent) for file in files)
     if any(segment.format in {"parquet", "arrow"} for segment in segments):
         import pyarrow.parquet  # noqa: PLC0415, F401  a worker imports it once
     spec = CountSpec(segments, task.pattern, ("<|endoftext|>",), "strict", "")

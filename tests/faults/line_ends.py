@@ -19,6 +19,8 @@ from bpefleet.worker.chunk.corpus import demand_within_roots
 from bpefleet.worker.chunk.stages import Stages
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bpefleet.producer.counting.session import Session
     from bpefleet.producer.planning.plan import Plan
     from bpefleet.shared.queue.jobs import FleetJob
@@ -84,10 +86,11 @@ class StoreLineEnds:
     def largest(self, _chunk: int, _result: LineEnds) -> int:
         return 0
 
-    def add(self, chunk: int, result: LineEnds, _payload: bytes | None) -> Failed | None:
-        write_atomically(self.folder / f"{chunk}.json", result.to_bytes())
-        self.stored.add(chunk)
-        return None
+    def add(self, results: Sequence[tuple[int, LineEnds, bytes | None]]) -> list[Failed | None]:
+        for chunk, result, _ in results:
+            write_atomically(self.folder / f"{chunk}.json", result.to_bytes())
+            self.stored.add(chunk)
+        return [None] * len(results)
 
 
 if __name__ == "__main__":

@@ -164,7 +164,7 @@ def main() -> None:
         def places(fault: Callable[..., object], number: int) -> Path:
             return folder / f"{fault.__name__}-{number}"
 
-        task = slow_chunks(folder / "text", 30, long=[LONG])
+        task = slow_chunks(folder / "text", 30, 0.15, long=[LONG])
         for fault in FAULTS:
             show(fault.__name__, [measure(fault, task, places(fault, i)) for i in range(rounds)])
         for victim in ENDINGS:

@@ -53,7 +53,7 @@ def test_what_passes_is_borne(s3_server: str, bucket: str, tmp_path: Path) -> No
     here = [tmp_path / f"{name}.txt" for name in "abc"]
     for path in here:
         path.write_bytes(text(DOCUMENTS))
-    options = ("--vocab-size", 600, "--chunk-size", "10kB", "-q", "-o")
+    options = ("--vocab-size", 600, "--chunk-size", "40kB", "-q", "-o")
     assert bpefleet("train", *here, *options, tmp_path / "here").returncode == 0
     turns = Turns()
     with served(Relay(s3_server, turns)) as url:

@@ -39,7 +39,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-FRAMED = ("gzip", "zstd")
+FRAMED = ("gzip", "zstd", "xz")
 SPECIALS = ("<|end|>", "<|end|><|end|>", "a <b")
 _REGEX = f"(?:{PATTERNS['gpt2'].splits[0]})"
 
@@ -281,3 +281,17 @@ def test_a_frame_s_end_that_is_near_is_where_a_file_is_cut(tmp_path: Path) -> No
     found: list[Segment] = [s for (s,) in split([file], Cutter("gpt2", ()), 170_000)]
     assert len(found) == 10
     assert [s.start for s in found] == [0, *(s.end for s in found[:-1])]
+
+
+@pytest.mark.parametrize("place", [-1, -9, -14])
+def test_where_an_index_does_not_hold_an_xz_file_stays_whole(tmp_path: Path, place: int) -> None:
+    data = bytearray(compress_frames([b"some words " * 400] * 4, "xz"))
+    size = decompressed_size(lambda at, size: bytes(data[at : at + size]), len(data), "xz")
+    assert size == 17_600
+    plan = planned(tmp_path / "a.xz", bytes(data), 4000, options("gpt2"))
+    assert len(plan.chunks) == 4
+    data[place] ^= 0xFF
+    assert starts(bytes(data), "xz") == []
+    (tmp_path / "a.xz").write_bytes(data)
+    with pytest.raises(SourceError, match=r"a.xz is damaged: its index makes no sense"):
+        count_spec(plan.spec(2), count_segments)

@@ -72,7 +72,7 @@ def test_threads_write_whole_lines(tmp_path: Path) -> None:
 def test_an_event_is_acknowledged_when_the_history_is_on_disk(
     tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    safe, late = 0, []
+    safe, late = 0, list[int]()
     sync, acknowledge = os.fdatasync, Events.acknowledge
 
     def fdatasync(descriptor: int) -> None:
@@ -81,12 +81,11 @@ def test_an_event_is_acknowledged_when_the_history_is_on_disk(
         sync(descriptor)
         safe = size
 
-    async def watched_acknowledge(self: Events, event: Any) -> None:
-        line = b'"event":"%s"' % event.id.encode()
+    async def watched_acknowledge(self: Events, *events: Any) -> None:
         text = await asyncio.to_thread((tmp_path / ATTEMPTS).read_bytes)
-        if line not in text[:safe]:
-            late.append(event.chunk)
-        await acknowledge(self, event)
+        on_disk = text[:safe].decode()
+        late.extend(each.chunk for each in events if f'"event":"{each.id}"' not in on_disk)
+        await acknowledge(self, *events)
 
     monkeypatch.setattr(os, "fdatasync", fdatasync)
     monkeypatch.setattr(Events, "acknowledge", watched_acknowledge)

@@ -269,22 +269,28 @@ class Folding:
         return payloads
 
     def _add(
-        self, results: Iterable[tuple[Event, Result]], payloads: Mapping[str, bytes]
+        self, results: Sequence[tuple[Event, Result]], payloads: Mapping[str, bytes]
     ) -> list[Failed | None]:
         """Store results and note them in the history; for each, what is wrong with it, if anything.
 
         Raises:
-            OutputError: One cannot be written. Those before it are stored, and come again.
+            OutputError: It cannot be written. What is stored comes again, and is noted then.
         """
-        found: list[Failed | None] = []
+        kinds: dict[str, list[tuple[int, Result, bytes | None]]]
+        kinds = {event.kind: [] for event, _ in results}
         for event, result in results:
-            start = time.perf_counter()
-            payload = payloads.get(result.key)
-            failed = self._stores[event.kind].add(event.chunk, result, payload)
+            kinds[event.kind].append((event.chunk, result, payloads.get(result.key)))
+        start = time.perf_counter()
+        wrong = {
+            (kind, each[0]): failed
+            for kind, items in kinds.items()
+            for each, failed in zip(items, self._stores[kind].add(items), strict=True)
+        }
+        took = (time.perf_counter() - start) / len(results)
+        found = [wrong[event.kind, event.chunk] for event, _ in results]
+        for (event, result), failed in zip(results, found, strict=True):
             if failed is None:
-                took = time.perf_counter() - start
                 self._journal.add(_attempt(event, result, fold_seconds=took))
-            found.append(failed)
         return found
 
     async def _note(self, event: Event, result: Result, failed: Failed | None, took: float) -> None:

@@ -14,7 +14,7 @@ from bpefleet.shared.wire.kinds import COUNT, Result
 from bpefleet.shared.wire.messages import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from bpefleet.shared.wire.messages import Failed
 
@@ -31,16 +31,17 @@ class Stores(Protocol[_Result_contra]):
     def largest(self, chunk: int, result: _Result_contra) -> int:
         """Bytes of the payload at the most; 0 if it need not be fetched."""
 
-    def add(self, chunk: int, result: _Result_contra, payload: bytes | None) -> Failed | None:
-        """Store a chunk's result, on disk when this returns. In threads, for several chunks.
+    def add(
+        self, results: Sequence[tuple[int, _Result_contra, bytes | None]]
+    ) -> list[Failed | None]:
+        """Store results of different chunks, on disk when this returns. In threads, several times.
 
         Args:
-            chunk: Which.
-            result: What the worker answered.
-            payload: What it left in Redis; None if that is gone, too large or was not wanted.
+            results: Chunks, each with what the worker answered and what it left in Redis; None if
+                that is gone, too large or was not wanted.
 
         Returns:
-            What is wrong with it, if anything; then nothing was changed.
+            For each what is wrong with it, if anything; then nothing of it was stored.
 
         Raises:
             OutputError: It cannot be written.

@@ -10,6 +10,8 @@ from bpefleet.shared.wire.keys import LARGEST_PAYLOAD
 from bpefleet.shared.wire.messages import Failed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bpefleet.producer.counting.session import Session
     from bpefleet.shared.trust.signing import Signer
     from bpefleet.shared.wire.messages import Counted
@@ -34,19 +36,25 @@ class StoreCounts:
         # What a count of other text says of itself bounds nothing.
         return min(LARGEST_PAYLOAD, counted.largest) if self._fits(chunk, counted) else 0
 
-    def add(self, chunk: int, counted: Counted, payload: bytes | None) -> Failed | None:
-        """Put a payload into the ledger; what is wrong with it, if anything."""
-        if changed := self._plan.changed(chunk):
-            return changed
-        try:
-            self._ledger.add(chunk, counted, self._demand_right(chunk, counted, payload))
-        except PayloadError as error:
-            reason = f"its counts arrived damaged ({error})"
-        except _MissingError as error:
-            reason = str(error)
-        else:
-            return None
-        return Failed("PayloadError", reason, may_heal=True, worker=counted.worker)
+    def add(self, results: Sequence[tuple[int, Counted, bytes | None]]) -> list[Failed | None]:
+        """Put payloads into the ledger; for each, what is wrong with it, if anything."""
+        right: list[tuple[int, Counted, bytes]] = []
+        wrong: dict[int, Failed] = {}
+        for chunk, counted, payload in results:
+            if changed := self._plan.changed(chunk):
+                wrong[chunk] = changed
+                continue
+            try:
+                right.append((chunk, counted, self._demand_right(chunk, counted, payload)))
+            except PayloadError as error:
+                wrong[chunk] = _damaged(error, counted)
+            except _MissingError as error:
+                wrong[chunk] = _failed(str(error), counted)
+        damaged = self._ledger.add_together(right)
+        for (chunk, counted, _), reason in zip(right, damaged, strict=True):
+            if reason is not None:
+                wrong[chunk] = _damaged(reason, counted)
+        return [wrong.get(chunk) for chunk, _, _ in results]
 
     def _demand_right(self, chunk: int, counted: Counted, payload: bytes | None) -> bytes:
         if not self._fits(chunk, counted):
@@ -65,6 +73,14 @@ class StoreCounts:
         spec = self._plan.spec(chunk)
         found = bounds(spec.segments, sampled=spec.sample is not None)
         return found.hold(counted.bytes_read, counted.records)
+
+
+def _damaged(error: PayloadError, counted: Counted) -> Failed:
+    return _failed(f"its counts arrived damaged ({error})", counted)
+
+
+def _failed(reason: str, counted: Counted) -> Failed:
+    return Failed("PayloadError", reason, may_heal=True, worker=counted.worker)
 
 
 class _MissingError(ValueError):

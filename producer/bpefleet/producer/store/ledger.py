@@ -1,13 +1,14 @@
 """The ledger of folded chunks: each counted exactly once, whatever dies when.
 
     counts/part-<chunk>.counts     the payload of one chunk; that the file exists means *folded*
+    counts/group-<chunk>.counts    likewise of several small chunks, of which that is the first
     counts/folded.counts           many chunks' counts in one, and which chunks these are
     counts/folded-<source>.counts  the same of a mixture's other sources
 
-A file is one line of JSON, then a payload. Parts are folded into `folded.counts` as they pile up:
-the new file names the chunks in it and replaces the old one in a single rename; only then are the
-parts removed. A crash between the two leaves parts whose chunks `folded.counts` has already:
-opening removes them unread. So no instant loses a chunk or counts one twice.
+A file is one line of JSON, then a payload. Parts and groups are folded into `folded.counts` as they
+pile up: the new file names the chunks in it and replaces the old one in a single rename; only then
+are the parts removed. A crash between the two leaves parts whose chunks `folded.counts` has
+already: opening removes them unread. So no instant loses a chunk or counts one twice.
 
 No file has counts of two sources, so that they can be added up by other weights than they were.
 
@@ -18,34 +19,37 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import reduce
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.kernel import Counts, FoldedCounts, KernelError, PayloadError
+from bpefleet.kernel import Counts, FoldedCounts, KernelError, PayloadError, PayloadInfo
 from bpefleet.producer.files.atomic import remove_all, remove_temporary, write_atomically
 from bpefleet.producer.store.ledger_format import (
     DamagedError,
     FoldedHead,
     Totals,
-    chunk_of,
     damaged,
     explained,
     files_in,
+    first_of,
     folded_name,
+    group_name,
     is_folded,
+    part_name,
     payload_in,
     said_by,
 )
 from bpefleet.producer.store.unique_estimate import Distinct
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.wire.keys import LARGEST_PAYLOAD
+from bpefleet.shared.wire.messages import Counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from bpefleet.kernel import PayloadInfo
-    from bpefleet.shared.wire.messages import Counted
 
 logger = logging.getLogger(__name__)
 
@@ -54,6 +58,16 @@ COMPACT_AT: Final = 64
 _MOST: Final = 1 << 50
 """More bytes, or seconds, than any chunk or process has."""
 _UNTRUE: Final = "its totals cannot be true"
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """A chunk that may be folded."""
+
+    chunk: int
+    counted: Counted
+    payload: bytes
+    info: PayloadInfo
 
 
 class Ledger:
@@ -107,7 +121,7 @@ class Ledger:
             if tidy:
                 remove_temporary(folder)
             for path in known:
-                if is_folded(path) or chunk_of(path) not in self.chunks:
+                if is_folded(path) or first_of(path) not in self.chunks:
                     self._open(path, chunks, mend=mend)
                 elif tidy:
                     path.unlink()
@@ -121,14 +135,52 @@ class Ledger:
         """Fold one chunk. False if it was folded before.
 
         Raises:
-            PayloadError: The payload is damaged, not of this run, not what `counted` says, or holds
-                more than a chunk of so many bytes can; nothing was changed.
-            OutputError: The disk is full or fails. If the chunk is in `chunks`, it is folded, and
-            it
-                was compacting that failed; otherwise nothing was changed.
+            PayloadError: As `add_together` returns it.
+            OutputError: As `add_together`.
         """
         if chunk in self.chunks:
             return False
+        for wrong in self.add_together([(chunk, counted, payload)]):
+            if wrong is not None:
+                raise wrong
+        return True
+
+    def add_together(
+        self, items: Sequence[tuple[int, Counted, bytes]]
+    ) -> list[PayloadError | None]:
+        """Fold chunks, several with one write for each source. What was folded before stays so.
+
+        Args:
+            items: Different chunks, each with what its worker said of it, and its payload.
+
+        Returns:
+            For each what is wrong with its payload, if anything: it is damaged, not of this run,
+            not what the worker said, or holds more than a chunk can; then it is not folded.
+
+        Raises:
+            OutputError: The disk is full or fails. What is in `chunks` is folded all the same.
+        """
+        wrong: list[PayloadError | None] = []
+        sources: dict[int, list[_Checked]] = {}
+        for chunk, counted, payload in items:
+            try:
+                found = _Checked(chunk, counted, payload, self._checked(counted, payload))
+            except PayloadError as error:
+                wrong.append(error)
+                continue
+            wrong.append(None)
+            if chunk not in self.chunks:
+                sources.setdefault(self._source_of(chunk), []).append(found)
+        for of_source in sources.values():
+            self._put(of_source)
+        return wrong
+
+    def _checked(self, counted: Counted, payload: bytes) -> PayloadInfo:
+        """What a payload says of itself, if it may be folded.
+
+        Raises:
+            PayloadError: It may not.
+        """
         _demand_plausible(counted)
         info = Counts.check_payload(
             payload,
@@ -138,16 +190,28 @@ class Ledger:
             max_text=counted.text_bytes,
         )
         _demand_fit(counted, info)
-        part = self._folder / f"part-{chunk:08}.counts"
+        return info
+
+    def _put(self, found: Sequence[_Checked]) -> None:
+        """Write some chunks of a source as a part or a group; compact if it is time for that."""
+        first, chunks = found[0], {each.chunk for each in found}
+        totals: Counted | Totals = first.counted
+        name, head, payload = part_name(first.chunk), first.counted.to_bytes(), first.payload
+        if len(found) > 1:
+            totals = reduce(Totals.plus, (each.counted for each in found), Totals())
+            head = FoldedHead(tuple(sorted(chunks)), totals).to_bytes()
+            payload = FoldedCounts([each.payload for each in found], self._digest).payload
+            name = group_name(chunks)
+        file = self._folder / name
         try:
-            write_atomically(part, counted.to_bytes(), b"\n", payload)
+            write_atomically(file, head, b"\n", payload)
         except OutputError:
             with suppress(OSError):  # it may have its name already
-                part.unlink(missing_ok=True)
+                file.unlink(missing_ok=True)
             raise
+        source = self._source_of(first.chunk)
         with self.still:
-            self._note(part, {chunk}, counted, info)
-            source = self._source_of(chunk)
+            self._note(file, chunks, totals, [each.info for each in found])
             due = len(self._files[source]) >= COMPACT_AT
         # One thread at a time, and none that shows or adds has to wait for it.
         if due and self._compacting.acquire(blocking=False):
@@ -155,7 +219,6 @@ class Ledger:
                 self.compact(source)
             finally:
                 self._compacting.release()
-        return True
 
     def folded(self, times: Sequence[int] = ()) -> FoldedCounts:
         """The counts of all folded chunks together.
@@ -246,33 +309,38 @@ class Ledger:
             with explained(path):
                 found, totals = said_by(path, chunks)
                 self._demand_in_place(path, found)
-                info = Counts.check_payload(payload_in(path), self._digest) if mend else None
+                infos = [Counts.check_payload(payload_in(path), self._digest)] if mend else []
         except DamagedError as error:
             if not mend:
                 raise
             path.replace(path.with_name(f"damaged-{path.name}"))
             logger.warning("%s; it is set aside and its chunks are counted again", error.message)
         else:
-            self._note(path, found, totals, info)
+            self._note(path, found, totals, infos)
 
     def _demand_in_place(self, path: Path, found: set[int]) -> None:
         """Refuse what is not where this class writes it: it would be weighted wrongly, or twice.
 
         Raises:
-            ValueError: A file with many chunks has some of another source.
+            ValueError: A file has counts of several sources, or of another one than its name says.
         """
-        if is_folded(path) and {folded_name(self._source_of(n)) for n in found} - {path.name}:
+        names = {folded_name(self._source_of(chunk)) for chunk in found}
+        if len(names) > 1 or (is_folded(path) and names - {path.name}):
             raise ValueError("it has counts of another source")
 
     def _note(
-        self, path: Path, chunks: set[int], totals: Counted | Totals, info: PayloadInfo | None
+        self,
+        path: Path,
+        chunks: set[int],
+        totals: Counted | Totals,
+        infos: Sequence[PayloadInfo],
     ) -> None:
         self.chunks |= chunks
         self.totals = self.totals.plus(totals)
         source = self._source_of(min(chunks, default=0))
         self.by_source[source] = self.by_source.get(source, Totals()).plus(totals)
         self._files.setdefault(source, []).append(path)
-        if info is not None:
+        for info in infos:
             self._distinct.see(info.least_hashes)
 
 

@@ -15,13 +15,15 @@ from bpefleet.shared.wire.keys import LARGEST_PAYLOAD
 from bpefleet.shared.wire.messages import Counted, Int, Message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 FOLDED: Final = "folded.counts"
 _FOLDED_OF: Final = "folded-{:04}.counts"
 _MANY: Final = "folded*.counts"
 _PARTS: Final = "part-*.counts"
+_GROUP: Final = "group-{:08}.counts"
+_GROUPS: Final = "group-*.counts"
 _LONGEST_HEAD: Final = 1 << 26
 """Bytes of the first line: the numbers of some eight million chunks."""
 _LARGEST: Final = 1 << 56
@@ -125,7 +127,7 @@ def _said(folder: Path, count: int | None) -> Iterator[tuple[set[int], Counted |
     chunks: set[int] = set()
     for path in files_in(folder):
         # A running producer may have compacted it just now.
-        if is_folded(path) or (chunk_of(path) not in chunks and os.path.lexists(path)):
+        if is_folded(path) or (first_of(path) not in chunks and os.path.lexists(path)):
             with explained(path):
                 more, sums = said_by(path, count)
             chunks |= more
@@ -137,9 +139,24 @@ def folded_name(source: int) -> str:
     return _FOLDED_OF.format(source) if source else FOLDED
 
 
+def part_name(chunk: int) -> str:
+    """What the file is called that has one chunk."""
+    return f"part-{chunk:08}.counts"
+
+
+def group_name(chunks: Iterable[int]) -> str:
+    """What the file is called that has some chunks of a source, which were added together."""
+    return _GROUP.format(min(chunks))
+
+
 def is_folded(path: Path) -> bool:
-    """Whether a file of the ledger has many chunks."""
+    """Whether a file of the ledger has all chunks of a source that were there when it was made."""
     return path.name.startswith("folded")
+
+
+def is_part(path: Path) -> bool:
+    """Whether a file of the ledger has one chunk."""
+    return path.name.startswith("part-")
 
 
 def files_in(folder: Path) -> list[Path]:
@@ -155,10 +172,9 @@ def files_in(folder: Path) -> list[Path]:
             return []
         if not stat.S_ISDIR(folder.lstat().st_mode):
             raise DamagedError(f"{folder} is not a folder", hint="put the folder back in its place")
-        parts = sorted(
-            part for part in folder.glob(_PARTS) if part.stem[len("part-") :].isdecimal()
-        )
-        return [*sorted(folder.glob(_MANY)), *parts]
+        parts = [*folder.glob(_GROUPS), *folder.glob(_PARTS)]
+        numbered = sorted(part for part in parts if part.stem.partition("-")[2].isdecimal())
+        return [*sorted(folder.glob(_MANY)), *numbered]
 
 
 def said_by(path: Path, chunks: int | None) -> tuple[set[int], Counted | Totals]:
@@ -171,11 +187,13 @@ def said_by(path: Path, chunks: int | None) -> tuple[set[int], Counted | Totals]
     with _opened(path) as file:
         head = _head(file)
     said: Counted | Totals
-    if is_folded(path):
+    if is_part(path):
+        found, said = {first_of(path)}, Counted.from_bytes(head)
+    else:
         folded = FoldedHead.from_bytes(head)
         found, said = set(folded.chunks), folded.totals
-    else:
-        found, said = {chunk_of(path)}, Counted.from_bytes(head)
+        if not is_folded(path) and path.name != group_name(found or {-1}):
+            raise ValueError("it has other chunks than its name says")
     if odd := [n for n in found if n < 0 or (chunks is not None and n >= chunks)]:
         raise ValueError(f"the run has no chunk {odd[0]}")
     if not all(0 <= getattr(said, name) < _LARGEST for name in _SUMMED):
@@ -188,7 +206,7 @@ def payload_in(path: Path) -> bytes:
     with _opened(path) as file:
         start = len(_head(file))
         size = os.fstat(file.fileno()).st_size - start
-    if not is_folded(path) and size > LARGEST_PAYLOAD:
+    if is_part(path) and size > LARGEST_PAYLOAD:
         raise ValueError(f"{size:,} bytes are more than the counts of a chunk can be")
     # Not the buffered file: it would copy everything to join its buffer with the rest.
     with _opened(path, buffering=0) as raw:
@@ -215,9 +233,9 @@ def _head(file: BinaryIO) -> bytes:
     return line
 
 
-def chunk_of(part: Path) -> int:
-    """The chunk that a part file holds, from its name."""
-    return int(part.stem.removeprefix("part-"))
+def first_of(part: Path) -> int:
+    """The first chunk of a part or group, from its name: all others are where this one is."""
+    return int(part.stem.partition("-")[2])
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import chain
+from struct import error as StructError  # noqa: N812  a class
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -14,6 +15,7 @@ from bpefleet.shared.corpus.formats import COUNTS_TABLE, JSON_LINES, compression
 from bpefleet.shared.corpus.owned import LINES, Owned
 from bpefleet.shared.corpus.remote_segments import RemoteSegments
 from bpefleet.shared.corpus.tables import table_fields, table_rows
+from bpefleet.shared.corpus.xz_blocks import as_streams
 from bpefleet.shared.errors import SourceChangedError, SourceError
 from bpefleet.shared.stores.urls import is_url
 
@@ -169,11 +171,29 @@ def _beyond(segment: Segment, file: File) -> Iterator[bytes]:
 
 def _held(segment: Segment, file: File, start: int, end: int) -> Iterator[bytes]:
     """What some bytes of a file hold, decompressed."""
+    compression = compression_of(segment.format)
+    if compression == "xz" and start < end and (start or end < file.size):
+        return decompressed(_xz_parts(segment.path, file, start, end), "xz", segment.path, start)
     pieces = _pieces(segment.path, file, start, end)
-    if not (compression := compression_of(segment.format)):
+    if not compression:
         return pieces
     parts = (piece[at : at + _PART] for piece in pieces for at in range(0, len(piece), _PART))
     return decompressed(parts, compression, segment.path, start)
+
+
+def _xz_parts(path: str, file: File, start: int, end: int) -> Iterator[bytes]:
+    """The blocks of an xz file that begin in a range, each as a stream.
+
+    Raises:
+        SourceError: The file's index is damaged, or gone.
+    """
+    try:
+        yield from as_streams(lambda at, size: file.pread(size, at), file.size, start, end)
+    except (ValueError, StructError) as error:
+        raise SourceError(
+            f"{path} is damaged: its index makes no sense ({error})",
+            hint="copy the file again, or make it again",
+        ) from error
 
 
 def _pieces(path: str, file: File, start: int, end: int) -> Iterator[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -52,6 +53,14 @@ class Store(Protocol):
 
     async def delete(self, location: Location) -> None:
         """Remove an object, if it is there."""
+
+
+def import_for(source: str) -> None:
+    """Import what reads a source, if it is a URL and that is there. Nothing is connected to."""
+    scheme, separator, _ = source.partition("://")
+    if separator and scheme in (*OBJECT_STORES, *WEB):
+        with suppress(ImportError):
+            from bpefleet.shared.stores import objects, remote_file  # noqa: F401, PLC0415  an extra
 
 
 _stores: dict[tuple[int, str, str], Store] = {}

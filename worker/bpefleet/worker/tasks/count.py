@@ -12,6 +12,7 @@ from bpefleet.shared.corpus.formats import ROWS
 from bpefleet.shared.corpus.reading import count_spec
 from bpefleet.shared.corpus.tables import load
 from bpefleet.shared.queue.attempt_log import log_segments
+from bpefleet.shared.stores.store import import_for
 from bpefleet.shared.wire.messages import CountSpec, MessageError
 from bpefleet.worker.chunk.corpus import demand_within_roots, roots
 from bpefleet.worker.chunk.count import demand_known_formats, demand_same_counting
@@ -30,8 +31,11 @@ def prepare(spec: object) -> None:
         spec: What it will be told to do, not checked yet.
     """
     with suppress(MessageError):
-        if any(part.format in ROWS for part in CountSpec.from_json(spec).segments):
+        segments = CountSpec.from_json(spec).segments
+        if any(part.format in ROWS for part in segments):
             load()
+        for part in segments[:1]:
+            import_for(part.path)
 
 
 def count_chunk(run: str, chunk: int, spec: CountSpec) -> Counted:

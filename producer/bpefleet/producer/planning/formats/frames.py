@@ -1,4 +1,4 @@
-"""Where a compressed file may be divided: frames of zstd, members of gzip.
+"""Where a compressed file may be divided: frames of zstd, members of gzip, blocks of xz.
 
 Nothing is decompressed for that. Headers say how long what follows them is, or a table at the end
 of the file does. Where neither is so, or what they say does not hold, the file stays whole.
@@ -10,6 +10,7 @@ import struct
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.producer.planning.formats import gzip_members, zstd_frames
+from bpefleet.shared.corpus import xz_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,11 +22,28 @@ if TYPE_CHECKING:
 
 _MOST: Final = 20
 """As a power of two, how many places of a file are kept at the most."""
+
+
+def _xz_starts(read: Read, size: int) -> Iterator[int]:
+    return (block.start for block in xz_blocks.blocks(read, size)[1:])
+
+
+def _xz_held(read: Read, size: int) -> int | None:
+    try:
+        return sum(block.text for block in xz_blocks.blocks(read, size))
+    except (ValueError, struct.error):
+        return None
+
+
 _WALKS: Final[dict[str, Callable[[Read, int], Iterator[int]]]] = {
     "gzip": gzip_members.starts,
     "zstd": zstd_frames.starts,
+    "xz": _xz_starts,
 }
-_HELD: Final[dict[str, Callable[[Read, int], int | None]]] = {"zstd": zstd_frames.held}
+_HELD: Final[dict[str, Callable[[Read, int], int | None]]] = {
+    "zstd": zstd_frames.held,
+    "xz": _xz_held,
+}
 
 
 def reader(file: File) -> Read:
