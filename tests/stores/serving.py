@@ -61,7 +61,7 @@ class _Handler(BaseHTTPRequestHandler):
         length = int(self.headers.get("Content-Length") or 0)
         body = self.rfile.read(length)
         fault = self.server.turn(self.command, self.path)
-        if fault in ("500", "503"):
+        if fault.isdigit():
             self._answer(int(fault), {}, SLOW_DOWN)
             return
         there = http.client.HTTPConnection(self.server.target, timeout=60)
@@ -94,7 +94,7 @@ class Relay(ThreadingHTTPServer):
 
     Args:
         target: The server's URL.
-        turn: Says what goes wrong with a request, by its method and path: `500`, `503`, `cut` (its
+        turn: Says what goes wrong with a request, by its method and path: `500`, `403`, `cut` (its
             answer), or nothing.
     """
 

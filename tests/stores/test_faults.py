@@ -164,6 +164,23 @@ def test_a_refusal_is_the_store_s_own_words_in_a_line(
     assert "\n" not in told.value.message
 
 
+def test_what_is_forbidden_is_told_at_once(
+    s3_server: str, environment: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[str] = []
+
+    def turn(method: str, path: str) -> str:
+        asked.append(f"{method} {path}")
+        return "403"
+
+    with served(Relay(s3_server, turn)) as url:
+        environment.setenv("AWS_ENDPOINT_URL", url)
+        with pytest.raises(SourceError, match=r"the store refuses: .*403 Forbidden") as told:
+            train("s3://refused/a.txt", vocab_size=600, out=tmp_path / "out", workers=0)
+    assert len(asked) == 1
+    assert "\n" not in told.value.message
+
+
 def test_no_credentials_are_told_at_once(environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
     environment.delenv("AWS_ACCESS_KEY_ID")
     environment.setattr("bpefleet.shared.stores.objects._METADATA", (serving.LOOPBACK, 1))

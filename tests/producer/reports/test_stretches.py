@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
 
-from bpefleet.producer.planning.sources import find_files
-from bpefleet.producer.reports.sample import sample
+from bpefleet.producer.planning.sources import SourceFile, find_files
+from bpefleet.producer.reports.sample import group, sample
 from bpefleet.shared.errors import SourceChangedError
 from tests.command import bpefleet
 
@@ -76,3 +76,9 @@ def test_a_report_of_records(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "warning" not in done.stderr
     assert "bytes per token" in (out / "report.md").read_text()
+
+
+def test_files_of_stores_and_of_paths_have_names_beside_each_other() -> None:
+    paths = ("/data/a.txt", "s3://bucket/a.txt", "s3://bucket/b/c.txt")
+    found = group([SourceFile(path, 10, 0) for path in paths])
+    assert sorted(found) == ["data/a.txt", "s3/bucket/a.txt", "s3/bucket/b/c.txt"]

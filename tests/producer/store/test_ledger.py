@@ -18,7 +18,7 @@ from bpefleet.kernel import SAMPLE, Counts, KernelPanic, PayloadError
 from bpefleet.producer.files import atomic as files
 from bpefleet.producer.store import ledger as ledger_module
 from bpefleet.producer.store.ledger import Ledger
-from bpefleet.producer.store.ledger_format import FOLDED, Totals, read_index
+from bpefleet.producer.store.ledger_format import FOLDED, Totals, read_index, read_sums
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.wire.messages import Counted
 from tests.logged import logged
@@ -64,6 +64,42 @@ def test_records_are_added_up_and_kept(tmp_path: Path) -> None:
     ledger.compact()
     totals = Ledger(tmp_path, DIGEST).totals
     assert (totals.records, totals.absent) == (10, 5)
+
+
+def test_counts_of_sources_are_kept_apart_and_weighted(tmp_path: Path) -> None:
+    sources = (0, 1, 0, 1)
+    ledger = Ledger(tmp_path, DIGEST, chunks=4, sources=sources)
+    for chunk in range(4):
+        add(ledger, chunk, the=(1, 10, 100, 300)[chunk])
+    for compacted in (False, True):
+        if compacted:
+            ledger.compact(0)
+            ledger.compact(1)
+        for known in (ledger, Ledger(tmp_path, DIGEST, chunks=4, sources=sources)):
+            assert known.folded().items() == [(b"the", 411)]
+            assert known.folded((3, 2)).items() == [(b"the", 923)]
+            assert known.folded((0, 1)).items() == [(b"the", 310)]
+            assert {n: sums.pretokens for n, sums in known.by_source.items()} == {0: 101, 1: 310}
+        assert {n: sums.pretokens for n, sums in read_sums(tmp_path, sources).items()} == {
+            0: 101,
+            1: 310,
+        }
+    names = ["folded-0001.counts", FOLDED]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+
+
+def test_a_file_of_another_source_is_no_part_of_it(tmp_path: Path) -> None:
+    sources = (0, 1)
+    ledger = Ledger(tmp_path, DIGEST, chunks=2, sources=sources)
+    add(ledger, 0, the=1)
+    ledger.compact(0)
+    (tmp_path / "folded-0001.counts").write_bytes((tmp_path / FOLDED).read_bytes())
+    with pytest.raises(
+        OutputError, match=r"folded-0001\.counts is damaged: it has counts of another"
+    ):
+        Ledger(tmp_path, DIGEST, chunks=2, sources=sources)
+    mended = Ledger(tmp_path, DIGEST, chunks=2, sources=sources, mend=True)
+    assert mended.folded().items() == [(b"the", 1)]
 
 
 @pytest.mark.parametrize(("records", "absent"), [(1, 2), (1, -1), (1 << 50, 0)])

@@ -101,7 +101,8 @@ def counts(directory: Path, *, out: Path | None) -> None:
     """Write the pre-tokens that the run in DIR counted, the most frequent first.
 
     A line for each: the pre-token in the characters of GPT-2's files, where a space is Ġ, a tab,
-    and how often it occurred. In Parquet: the columns pretoken (its bytes) and count.
+    and how often it occurred; in a mixture, by its weights as whole numbers. In Parquet: the
+    columns pretoken (its bytes) and count.
     """
     from bpefleet.producer.counts.counts_table import counts_of, write_counts, write_tsv  # noqa: PLC0415
 

@@ -266,7 +266,7 @@ spool_option = click.option(
 )
 from_counts_option = click.option(
     "--from-counts",
-    type=click.Path(path_type=Path),
+    type=click.Path(),
     metavar="FILE",
     help="In place of SOURCE: a table of pre-tokens and their counts, as `bpefleet counts` writes "
     "it. A Parquet file of ours says by which pattern and special tokens; of others, "

@@ -77,10 +77,10 @@ def sample(
 
 def group(files: Sequence[SourceFile]) -> dict[str, list[SourceFile]]:
     """The files by source: each alone, or many by their folders, the greatest first."""
-    root = os.path.commonpath([PurePath(file.path).parent for file in files])
+    root = os.path.commonpath([_place(file.path).parent for file in files])
     found: dict[str, list[SourceFile]] = {}
     for file in files:
-        parts = PurePath(file.path).relative_to(root).parts
+        parts = _place(file.path).relative_to(root).parts
         name = "/".join(parts)
         if len(files) > MOST_SOURCES:
             name = f"{parts[0]}/" if len(parts) > 1 else _TOP
@@ -90,6 +90,11 @@ def group(files: Sequence[SourceFile]) -> dict[str, list[SourceFile]]:
     if rest := [file for name in ordered[MOST_SOURCES - 1 :] for file in found[name]]:
         kept[_OTHERS] = rest
     return kept
+
+
+def _place(path: str) -> PurePath:
+    """Where a file is, for its name: a bucket is a folder beside those of this machine."""
+    return PurePath("/", path.replace("://", "/"))
 
 
 def _texts(

@@ -25,7 +25,10 @@ _LASTS: Final = re.compile(
     r"error sending request|body error|timed out|timeout|connection", re.IGNORECASE
 )
 """What transports say of failures that may pass."""
-_METADATA: Final = ("169.254.169.254", "metadata.google.internal", "token request")
+_NO_CREDENTIALS: Final = (
+    *("169.254.169.254", "metadata.google.internal", "token request"),
+    *("Missing AccessKeyId", "Missing SecretAccessKey", "Account must be specified"),
+)
 _CREDENTIALS: Final = (
     "its credentials are in the environment of each machine that reads: see docs/corpora.md"
 )
@@ -45,7 +48,7 @@ def failure(error: Exception, location: Location) -> BpefleetError:
     status = int(found[2]) if (found := _STATUS.search(str(error))) else 0
     if kind in ("PreconditionError", "NotModifiedError") or _SHORTER in text:
         return changed(location)
-    if any(name in str(error) for name in _METADATA):
+    if any(name in str(error) for name in _NO_CREDENTIALS):
         return UsageError(f"{url}: no credentials were found ({text})", hint=_CREDENTIALS)
     if any(name in text for name in _NO_RANGES):
         return SourceError(
