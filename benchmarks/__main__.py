@@ -28,6 +28,7 @@ _PARTS: Final = {
     "remote": "Counting files from an object store on this machine, one core.",
     "merge": "The merge loop, one core.",
     "whole": "From the command's start to its last file, beside every peer at its best.",
+    "records": "The same from JSON Lines and Parquet, beside who reads these, too.",
     "memory": "Peak memory of all processes together.",
     "queue": "CPU time that server and workers add to a run in one process.",
     "scaling": "The count stage with one worker and with two.",

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from benchmarks import bandwidth, formats, ours, steady
+from benchmarks import bandwidth, formats, ours, records, steady
 from benchmarks.peers import PEERS, Train
 from benchmarks.stopwatch import Stopwatch
 from benchmarks.task import Task
@@ -30,6 +30,9 @@ _TRAINERS: Final[dict[str, Train]] = {
     bandwidth.NAME: bandwidth.read,
     formats.COUNT: formats.count,
     formats.DECOMPRESS: formats.decompress,
+    records.LOADED: records.loaded,
+    records.STREAMED: records.streamed,
+    records.PARQUET: records.parquet,
     **{name: peer.train for name, peer in PEERS.items()},
 }
 

@@ -99,6 +99,11 @@ def bpeasy(task: Task, watch: Stopwatch, /) -> list[bytes]:
 
 def tokenizers(task: Task, watch: Stopwatch, /) -> list[bytes]:
     """An iterator of documents; `ByteLevel` splits by its own gpt2 pattern, `Split` by others."""
+    return tokenizers_on(watch.until_read(task.documents(), 256, "count"), task, watch)
+
+
+def tokenizers_on(documents: Iterable[Any], task: Task, watch: Stopwatch) -> list[bytes]:
+    """Train tokenizers on documents, or batches of them, that are not the task's own."""
     from bpefleet.shared.pretokens.bytelevel import unspell  # noqa: PLC0415  only where it is measured
 
     peer = import_module("tokenizers")
@@ -109,7 +114,6 @@ def tokenizers(task: Task, watch: Stopwatch, /) -> list[bytes]:
         initial_alphabet=peer.pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    documents = watch.until_read(task.documents(), 256, "count")
     watch.start()
     tokenizer.train_from_iterator(documents, trainer)
     watch.lap("merge")

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bpefleet import merge, resume, train, train_async
+from bpefleet.producer.reports.profile import profile
 from bpefleet.producer.spooling import spool as spool_
-from bpefleet.producer.store.directory import COUNTS, PLAN
+from bpefleet.producer.store.directory import COUNTS, PLAN, RunDirectory
 from bpefleet.shared.errors import ExhaustedError, OutputError
 from tests.command import BPEFLEET
 from tests.eventually import eventually
@@ -152,6 +153,8 @@ def test_what_arrives_is_counted_meanwhile_or_not_in_the_same_way(
     counted = [stages[name].bytes for name in ("spool", "count")]
     assert sum(count or 0 for count in counted) == result.trained.totals.bytes
     assert counted[0]
+    found = profile(RunDirectory.open(out))
+    assert (found.counted, found.busy) == (result.trained.totals.bytes, None)
 
 
 def test_a_tokenizer_that_takes_more_text_leaves_the_counts(

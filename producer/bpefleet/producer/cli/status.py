@@ -116,8 +116,10 @@ def lines(now: Snapshot, times: str = "") -> Iterable[str]:
         yield f"  arrived  {said}{_size(many)} so far, {_size(round(pace))}/s"
     share = 100 * now.bytes_counted / now.bytes if now.bytes else 100
     about = "about " if now.stage in (SPOOL, COUNT) else ""
+    of_all = "" if now.arriving else f" of {_size(now.bytes)}"
     yield (
-        f"  text     {_size(now.bytes_counted)} of {_size(now.bytes)} counted ({share:.1f} %)"
+        f"  text     {_size(now.bytes_counted)}{of_all} counted"
+        + ("" if now.arriving else f" ({share:.1f} %)")
         + (f", {about}{now.unique:,} different pre-tokens" if now.unique else "")
     )
     yield (

@@ -56,7 +56,7 @@ class Profile(Message, frozen=True):
         counting: The seconds of all counted chunks by stage; `queue` overlaps the others.
         rate: Median bytes per second of a chunk.
         busy: Share of the count stage that the workers spent on chunks, all of them together; None
-            if it took several sessions or is not over.
+            if it took several sessions, is not over, or waited for what was to arrive.
         workers: Who counted, the most bytes first.
         chunks: All counted chunks with a known history, the most time lost first.
         unknown: Counted chunks without stage times: an earlier version counted them.
@@ -158,6 +158,8 @@ def _workers(ends: Iterable[Attempt]) -> list[WorkerTime]:
 def _busy(
     stages: Iterable[StageTime], workers: Sequence[WorkerTime], ends: Sequence[Attempt]
 ) -> float | None:
+    if any(stage.name == "spool" for stage in stages):
+        return None
     count = _seconds_counting(stages)
     timed = [end for end in ends if end.started]
     if not count or not timed:
