@@ -20,8 +20,8 @@ use super::{Merge, MergeError, Merged, Options, Progress};
 /// More would not be positions that are short, but a word that is too long.
 const MOST_SHARDS: usize = 1 << 10;
 
-/// With fewer words each, more shards would not make it faster.
-const WORDS_A_SHARD: u64 = 1_000_000;
+/// With fewer words each, two shards on a machine with other work took as long as one, or longer.
+const WORDS_A_SHARD: u64 = 2_000_000;
 
 /// Each shard decides on all pairs: more of them share ever less.
 const MOST_USEFUL: usize = 16;
