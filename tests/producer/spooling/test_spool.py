@@ -30,7 +30,7 @@ PIECES = [(b"one ", False), (b"two", True), (b"three", False)]
 def _fill(
     run: Path, pieces: Iterable[tuple[bytes, bool]], elsewhere: Path | None = None
 ) -> tuple[Spool, list[SourceFile]]:
-    begun, arrived = spool_.begin(run, "text", elsewhere), Arrived(3)
+    begun, arrived = spool_.begin(run, "text", str(elsewhere) if elsewhere else None), Arrived(3)
     written: list[SourceFile] = []
 
     def arriving() -> Iterator[tuple[bytes, bool]]:
@@ -56,7 +56,7 @@ def test_what_arrives_is_in_the_parts(tmp_path: Path, place: str) -> None:
     assert [file.text for file in files] == [7, 5]
     assert {file.format for file in files} == {"text+zstd"}
     assert spool.stored == sum(file.size for file in files)
-    assert (str(spool.first), str(spool)) == (files[0].path, "3 documents, 12 B")
+    assert (spool.first, str(spool)) == (files[0].path, "3 documents, 12 B")
     assert spool_.done(run)
     assert not spool_.done(run)
     assert list(run.iterdir()) == []
@@ -130,4 +130,4 @@ def test_a_damaged_spool_is_an_error_that_says_so(tmp_path: Path, content: bytes
 def test_a_folder_that_cannot_be_made_is_an_error_that_says_which(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match=r"file/bpefleet-.* cannot be written"):
-        spool_.begin(tmp_path, "text", tmp_path / "file")
+        spool_.begin(tmp_path, "text", str(tmp_path / "file"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextvars import copy_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -104,8 +105,8 @@ def train(
             `parquet` or `arrow` reads all files as that. Compressions are always told.
         text_field: Where a record of JSON Lines, a row of a table, or a mapping has its text;
             `meta.text` is the field `text` in `meta`.
-        spool: The folder in which documents and standard input are spooled; None for `out`. Workers
-            on other machines read them there.
+        spool: The folder, a path or a URL, in which documents and standard input are spooled; None
+            for `out`. Workers on other machines read them there.
         allow_fewer_merges: Accept a corpus that holds too few merges for the vocabulary.
         allow_missing: Share of the corpus's bytes, 0 to 1, that chunks which keep failing may leave
             uncounted.
@@ -174,7 +175,7 @@ def train(
         resources=resources,
         format=format,
         documents=documents,
-        spool=None if spool is None else Path(spool),
+        spool=None if spool is None else os.fspath(spool),
         mixture=mixture,
     )
     return run(request)

@@ -259,10 +259,11 @@ format_options = _all_of(
 """How files are read."""
 spool_option = click.option(
     "--spool",
-    type=click.Path(path_type=Path),
+    type=click.Path(),
     metavar="DIR",
-    help="Where standard input is kept, compressed, until the run is done. Default: the run's "
-    "directory. Workers on other machines must see it under the same path.",
+    help="Where standard input is kept, compressed, until the run is done: a folder that workers "
+    "on other machines see under the same path, or a URL such as s3://bucket/folder. Default: the "
+    "run's directory.",
 )
 from_counts_option = click.option(
     "--from-counts",

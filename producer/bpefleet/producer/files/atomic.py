@@ -47,7 +47,7 @@ def write_atomically(path: Path, *parts: bytes) -> None:
         raise OutputError(what, hint="check the disk") from error
 
 
-def unwritable(path: Path, error: OSError) -> OutputError:
+def unwritable(path: Path | str, error: OSError) -> OutputError:
     """The error for a file that cannot be written."""
     return OutputError(
         f"{path} cannot be written: {error.strerror}", hint="make room or check the permissions"

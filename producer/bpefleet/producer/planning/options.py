@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
@@ -17,6 +16,7 @@ from bpefleet.shared.errors import UsageError
 from bpefleet.shared.pretokens.bytelevel import mistakable
 from bpefleet.shared.pretokens.patterns import resolve
 from bpefleet.shared.process.machine import cores
+from bpefleet.shared.stores.urls import is_url
 from bpefleet.shared.wire.messages import Int, Message
 
 DEFAULT_PATTERN: Final = "cl100k"
@@ -37,7 +37,6 @@ whose counting takes 20 ms of CPU time (English, cl100k), as long as the rest of
 """
 MIN_CHUNK_SIZE: Final = 1000
 """Bytes. A number without a unit is likelier meant as megabytes than as a chunk this small."""
-_URL: Final = re.compile(r"[a-z][a-z0-9+.-]+:/")
 STANDARD_INPUT: Final = "-"
 """The source that is standard input."""
 BYTES: Final = 256
@@ -246,7 +245,8 @@ class Request(Struct, frozen=True):
         resources: Where the work is done.
         format: How the sources are read: one of `formats.names.ASKED`.
         documents: In place of sources: the documents themselves, as they come.
-        spool: The folder in which what arrives is spooled; None for the run's directory.
+        spool: The folder, a path or a URL, in which what arrives is spooled; None for the run's
+            directory.
         mixture: In place of sources: named ones.
     """
 
@@ -256,7 +256,7 @@ class Request(Struct, frozen=True):
     resources: Resources = Resources()
     format: str = AUTO
     documents: Iterable[Any] | None = None
-    spool: Path | None = None
+    spool: str | None = None
     mixture: tuple[Source, ...] = ()
 
     @property
@@ -283,11 +283,10 @@ class Request(Struct, frozen=True):
                 hint="pipe the files into it as well: cat FILE - | bpefleet train - …; "
                 "a file called - is ./-",
             )
-        if self.spool is not None and _URL.match(str(self.spool)):
-            raise UsageError(
-                f"the spool is to be at {self.spool}, which seems to be a URL",
-                hint="name a folder that all workers see",
-            )
+        if self.spool is not None and is_url(self.spool):
+            from bpefleet.shared.stores.writing import demand_writable  # noqa: PLC0415  slow
+
+            demand_writable(self.spool)
         return self
 
 

@@ -86,7 +86,7 @@ class Arrival:
         self._create = create
         self._spool = spool_.begin(request.out, kind, request.spool)
         self.plan = Plan.make(own, [], [])
-        self.place = SourceFile(str(self._spool.first), 0, 0)
+        self.place = SourceFile(self._spool.first, 0, 0)
 
     def receive(self, ledger: Ledger) -> Took:
         """Take in what arrives, to its end, and write the plan.

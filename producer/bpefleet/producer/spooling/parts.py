@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from bpefleet.producer.files.atomic import TEMPORARY, create, sync_folder, unwritable
+from bpefleet.producer.files.atomic import unwritable
+from bpefleet.producer.spooling.places import place_of
+from bpefleet.shared.corpus.formats import TEXT
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -14,9 +15,10 @@ else:
     from backports import zstd
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from types import TracebackType
     from typing import Self
+
+    from bpefleet.producer.planning.sources import SourceFile
 
 _LEVEL: Final = 1
 """Of zstd. Whoever makes the documents waits for it, and the spool is removed in the end."""
@@ -26,21 +28,21 @@ class Parts:
     """Writes parts, one after the other.
 
     Attributes:
-        paths: Those that are whole.
-        stored: Bytes of them.
+        stored: Bytes of those that are whole.
     """
 
-    def __init__(self, folder: Path, ending: str) -> None:
-        """Prepare to write `part-00000` and so on into a folder.
+    def __init__(self, folder: str, kind: str) -> None:
+        """Prepare to write `part-00000` and so on.
 
         Args:
-            folder: It must be there.
-            ending: Of the names, without that of the compression: `jsonl`.
+            folder: A path, which is there, or a URL.
+            kind: Their format, without the compression.
         """
-        self.paths: list[Path] = []
         self.stored = 0
+        self._written = 0
+        self._kind = kind
         self._folder = folder
-        self._ending = ending
+        self._place = place_of(folder)
         self._file: BinaryIO | None = None
         self._compressor = zstd.ZstdCompressor()
 
@@ -54,8 +56,7 @@ class Parts:
         trace: TracebackType | None,
     ) -> None:
         if self._file is not None:
-            self._file.close()
-            self._temporary.unlink(missing_ok=True)
+            self._place.drop(self._name, self._file)
 
     def write(self, data: bytes) -> None:
         """Add to the part that is being written, or begin one.
@@ -63,58 +64,52 @@ class Parts:
         Raises:
             OutputError: It cannot be written.
         """
-        try:
-            if self._file is None:
-                self._begin()
-            if self._file is not None:
-                self._file.write(self._compressor.compress(data))
-        except OSError as error:
-            raise unwritable(self._path, error) from error
+        if self._file is None:
+            self._file = self._begin()
+        self._add(self._compressor.compress(data))
 
-    def end(self) -> Path | None:
-        """End the part that is being written, if there is one, and sync it to disk.
+    def end(self, text: int) -> SourceFile | None:
+        """End the part that is being written, if there is one, and keep it.
+
+        Args:
+            text: Bytes of text in it.
 
         Returns:
-            Where it is.
+            The part.
 
         Raises:
             OutputError: It cannot be written.
+            SourceError: The store that it is in refuses, or does not answer.
         """
         if self._file is None:
             return None
-        path = self._path
-        try:
-            with self._file as file:
-                file.write(self._compressor.flush())
-                file.flush()
-                os.fsync(file.fileno())
-                size = file.tell()
-            self._temporary.replace(path)
-            sync_folder(self._folder)
-        except OSError as error:
-            raise unwritable(self._path, error) from error
-        self.stored += size
-        self.paths.append(path)
+        self._add(self._compressor.flush())
+        part = self._place.keep(self._name, self._file, f"{self._kind}+zstd", text)
+        self.stored += part.size
+        self._written += 1
         self._file = None
-        return path
+        return part
 
-    def _begin(self) -> None:
-        self._file = create(self._temporary)
+    def _begin(self) -> BinaryIO:
         options: dict[int, int] = {
             zstd.CompressionParameter.compression_level: _LEVEL,
             zstd.CompressionParameter.checksum_flag: 1,
         }
         self._compressor = zstd.ZstdCompressor(options=options)
+        return self._place.begin(self._name)
+
+    def _add(self, data: bytes) -> None:
+        try:
+            if self._file is not None:
+                self._file.write(data)
+        except OSError as error:
+            raise unwritable(f"{self._folder}/{self._name}", error) from error
 
     @property
-    def _path(self) -> Path:
-        return part(self._folder, len(self.paths), self._ending)
-
-    @property
-    def _temporary(self) -> Path:
-        return self._path.with_name(self._path.name + TEMPORARY)
+    def _name(self) -> str:
+        return part_name(self._written, self._kind)
 
 
-def part(folder: Path, index: int, ending: str) -> Path:
-    """The path of a part."""
-    return folder / f"part-{index:05}.{ending}.zst"
+def part_name(index: int, kind: str) -> str:
+    """The name of a part of a spool of this format."""
+    return f"part-{index:05}.{'txt' if kind == TEXT else kind}.zst"

@@ -1,7 +1,8 @@
 """The spool of a run: the files of what arrives, and how much that is.
 
 DIR/spool/begun.json       how far it is; written first, and renewed about once a second
-DIR/spool/part-00000.…     what arrived, compressed; with `--spool` in a folder of its own there
+DIR/spool/part-00000.…     what arrived, compressed; with `--spool` in a folder of its own there,
+                           which may be in a store
 
 Each part is a chunk by itself, to be counted as soon as it is written. That everything has arrived
 says the run's plan, which is written then. Without it nothing of a spool is of any use: what it
@@ -24,16 +25,17 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from bpefleet.producer.files.atomic import read_whole, sync_folder, unwritable, write_atomically
-from bpefleet.producer.planning.sources import SourceFile
 from bpefleet.producer.spooling.arrived import amount
-from bpefleet.producer.spooling.parts import Parts, part
-from bpefleet.shared.corpus.formats import TEXT
-from bpefleet.shared.errors import OutputError
+from bpefleet.producer.spooling.parts import Parts, part_name
+from bpefleet.producer.spooling.places import place_of
+from bpefleet.shared.errors import BpefleetError, OutputError
+from bpefleet.shared.stores.urls import is_url
 from bpefleet.shared.wire.messages import Int, Message, MessageError, Natural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from bpefleet.producer.planning.sources import SourceFile
     from bpefleet.producer.spooling.arrived import Arrived
 
 logger = logging.getLogger(__name__)
@@ -55,7 +57,7 @@ class Spool(Message, frozen=True):
     Attributes:
         version: Of this message.
         format: Of the parts, without their compression.
-        folder: Where they are, absolute.
+        folder: Where they are: an absolute path, or a URL.
         stored: Bytes of them.
         documents: Documents, or lines; 0 for one long text.
         bytes: Bytes of text.
@@ -72,34 +74,40 @@ class Spool(Message, frozen=True):
         return amount(self.documents, self.bytes)
 
     @property
-    def first(self) -> Path:
-        """The path of its first part."""
-        return part(Path(self.folder), 0, _ending(self.format))
+    def first(self) -> str:
+        """Where its first part is, or will be."""
+        return f"{self.folder}/{part_name(0, self.format)}"
 
 
-def begin(run: Path, kind: str, elsewhere: Path | None) -> Spool:
+def begin(run: Path, kind: str, elsewhere: str | None) -> Spool:
     """Begin the spool of a run, whose directory is locked.
 
     Args:
         run: The run's directory.
         kind: The format of what is spooled: `text` or `jsonl`.
-        elsewhere: The folder in which the parts get one of their own; None for the run's.
+        elsewhere: The folder, a path or a URL, in which the parts get one of their own; None for
+            the run's.
 
     Raises:
         OutputError: It cannot be written.
+        UsageError: Its store cannot be used with what is installed here, or without credentials.
     """
     home = run / SPOOL
-    folder = home if elsewhere is None else elsewhere / f"bpefleet-{secrets.token_hex(6)}"
-    spool = Spool(_VERSION, kind, str(folder.absolute()))
+    folder = str(home.absolute())
+    if elsewhere is not None:
+        above = elsewhere.rstrip("/") if is_url(elsewhere) else str(Path(elsewhere).absolute())
+        folder = f"{above}/bpefleet-{secrets.token_hex(6)}"
+    spool = Spool(_VERSION, kind, folder)
+    place_of(folder)  # which fails now, and not once something has arrived
     try:
         home.mkdir(mode=0o700)
         sync_folder(run)
         # First, so that a crash leaves no folder that nobody knows of.
         write_atomically(home / _BEGUN, spool.to_bytes())
-        if elsewhere is not None:
-            elsewhere.mkdir(parents=True, exist_ok=True)
-            folder.mkdir()  # with the rights that the user gives: workers of others may read there
-            sync_folder(elsewhere)
+        if elsewhere is not None and not is_url(elsewhere):
+            Path(elsewhere).mkdir(parents=True, exist_ok=True)
+            Path(folder).mkdir()  # with the rights that the user gives: workers may be others
+            sync_folder(Path(elsewhere))
     except OSError as error:
         raise unwritable(folder, error) from error
     return spool
@@ -126,8 +134,9 @@ def fill(
 
     Raises:
         OutputError: It cannot be written.
+        SourceError: The store that it is in refuses, or does not answer.
     """
-    with Parts(Path(spool.folder), _ending(spool.format)) as parts:
+    with Parts(spool.folder, spool.format) as parts:
         text = 0  # in the parts that are written
 
         def so_far() -> Spool:
@@ -140,8 +149,8 @@ def fill(
 
         def end() -> None:
             nonlocal text
-            if (path := parts.end()) is not None:
-                written(_source(path, spool.format, arrived.bytes - text))
+            if (part := parts.end(arrived.bytes - text)) is not None:
+                written(part)
                 text = arrived.bytes
 
         due = 0.0
@@ -192,12 +201,11 @@ def remove(run: Path) -> None:
     spool = None
     with suppress(OutputError):
         spool = begun(run)
-    if spool is not None and _FOLDER.fullmatch((folder := Path(spool.folder)).name):
-        with suppress(OSError):  # it may be gone, or another's
-            for each in folder.iterdir():
-                if _OURS.fullmatch(each.name):
-                    each.unlink()
-            folder.rmdir()
+    if spool is not None and _FOLDER.fullmatch(spool.folder.rpartition("/")[2]):
+        if is_url(spool.folder):
+            _remove_objects(spool.folder)
+        else:
+            _remove_folder(Path(spool.folder))
     shutil.rmtree(run / SPOOL, ignore_errors=True)
 
 
@@ -213,11 +221,21 @@ def done(run: Path) -> bool:
     return True
 
 
-def _source(path: Path, kind: str, text: int) -> SourceFile:
-    found = path.stat()
-    compressed = f"{kind}+zstd"
-    return SourceFile(str(path), found.st_size, found.st_mtime_ns, compressed, expected=text)
+def _remove_folder(folder: Path) -> None:
+    with suppress(OSError):  # it may be gone, or another's
+        for each in folder.iterdir():
+            if _OURS.fullmatch(each.name):
+                each.unlink()
+        folder.rmdir()
 
 
-def _ending(kind: str) -> str:
-    return "txt" if kind == TEXT else kind
+def _remove_objects(folder: str) -> None:
+    from bpefleet.shared.stores.listing import found  # noqa: PLC0415  an extra
+    from bpefleet.shared.stores.writing import delete  # noqa: PLC0415  likewise
+
+    try:
+        for entry in found(f"{folder}/")[0]:
+            if _OURS.fullmatch(entry.location.url.rpartition("/")[2]):
+                delete(entry.location.url)
+    except BpefleetError as error:
+        logger.warning("the spool in %s cannot be removed: %s", folder, error)

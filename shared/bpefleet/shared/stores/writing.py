@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from bpefleet.shared.errors import UsageError
+from bpefleet.shared.errors import StoreError, UsageError
 from bpefleet.shared.stores.loop import done
-from bpefleet.shared.stores.store import store_of
+from bpefleet.shared.stores.store import Entry, store_of
 from bpefleet.shared.stores.urls import WEB, Location, parsed
 
 
-def put(url: str, data: bytes) -> None:
+def put(url: str, data: bytes) -> Entry:
     """Write an object, whole or not at all, in place of another of that name if there is one.
 
+    Returns:
+        The object as it is now.
+
     Raises:
-        UsageError: See `urls.parsed`, `store.store_of`; or it is on a web server.
+        UsageError: As `demand_writable`.
         SourceError: The store refuses.
         StoreError: It does not answer.
     """
-    location = _writable(url)
-    done(store_of(location).put(location, data))
+    location = demand_writable(url)
+    store = store_of(location)
+    done(store.put(location, data))
+    if (entry := done(store.head(location))) is None:
+        raise StoreError(f"{location.url} was written, and is not there")
+    return entry
 
 
 def delete(url: str) -> None:
     """Remove an object, if it is there. Raises as `put`."""
-    location = _writable(url)
+    location = demand_writable(url)
     done(store_of(location).delete(location))
 
 
@@ -32,7 +39,12 @@ def exists(url: str) -> bool:
     return done(store_of(location).head(location)) is not None
 
 
-def _writable(url: str) -> Location:
+def demand_writable(url: str) -> Location:
+    """What a URL names, if it is where something can be written.
+
+    Raises:
+        UsageError: See `urls.parsed`, `store.store_of`; or it is on a web server.
+    """
     location = parsed(url)
     if location.scheme in WEB:
         raise UsageError(f"{location.url}: nothing is written to web servers")
