@@ -19,6 +19,7 @@ import pytest
 
 from bpefleet.shared.tokenizer import MANIFEST
 from bpefleet.shared.wire.failures import ABANDONED
+from bpefleet.shared.wire.rq_keys import STARTED, STATUS, job_key
 from tests.artifacts import artifacts
 from tests.command import bpefleet
 from tests.eventually import eventually
@@ -31,6 +32,8 @@ from tests.faults.server import LOOPBACK, Server
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from redis import Redis
 
     from tests.faults.corpora import Task
     from tests.faults.launcher import Command
@@ -140,7 +143,8 @@ def _silence(
 ) -> None:
     """A far worker falls silent in the middle of chunk 0, and comes back when that is counted."""
     run = launch(*task.train(out), "--redis", server.url)
-    eventually(lambda: far.work_horses, DEADLINE)
+    with server.client() as client:
+        eventually(lambda: _is_begun(client), DEADLINE)
     (worker,) = far.workers
     cut()
     eventually(lambda: history(out), DEADLINE)
@@ -158,6 +162,12 @@ def _silence(
     with server.client() as client:
         late = list(client.scan_iter("bpefleet:*"))
         assert all(client.ttl(key) > 0 for key in late)
+
+
+def _is_begun(client: Redis) -> bool:
+    """Whether a work-horse is at a chunk: one that is lost before it begins is no attempt."""
+    jobs = client.scan_iter(job_key("*"))
+    return any(client.hget(job, STATUS) == STARTED for job in jobs)
 
 
 def outage(task: Task, folder: Path) -> None:
