@@ -153,7 +153,9 @@ def _watching(redis: FleetRedis, scenario: Scenario) -> Iterator[dict[str, int]]
 
     def watch() -> None:
         due = time.monotonic() + _STANDSTILL
-        while not over.wait(0.5):
+        is_over = False
+        while not is_over:
+            is_over = over.wait(0.5)  # and one more look at what is left
             with suppress(Exception):
                 for what, most in seen.items():
                     names = redis.scan_iter(f"bpefleet:{what}:*", count=100_000)
