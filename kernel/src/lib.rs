@@ -47,7 +47,7 @@ mod _kernel {
         PayloadError,
     };
     #[pymodule_export]
-    use crate::folded::FoldedCounts;
+    use crate::folded::{check_file, fold_files, FoldedCounts};
     #[pymodule_export]
     use crate::integers::Integers;
     #[pymodule_export]

@@ -26,6 +26,8 @@ from bpefleet.kernel._kernel import (
     PayloadInfo,
     Sampler,
     Taken,
+    check_file,
+    fold_files,
     json_texts,
     merge,
 )
@@ -56,6 +58,8 @@ __all__ = [
     "PayloadInfo",
     "Sampler",
     "Taken",
+    "check_file",
+    "fold_files",
     "json_texts",
     "merge",
 ]
