@@ -25,6 +25,7 @@ mod json;
 mod merge;
 mod sampler;
 mod ticker;
+mod words;
 
 use pyo3::prelude::*;
 
@@ -56,6 +57,8 @@ mod _kernel {
     use crate::merge::{merge, Merged};
     #[pymodule_export]
     use crate::sampler::{Sampler, Taken};
+    #[pymodule_export]
+    use crate::words::{TokenBytes, Words};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

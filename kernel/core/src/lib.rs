@@ -52,3 +52,4 @@ pub mod sample;
 pub mod scan;
 pub mod specials;
 pub mod table;
+pub mod words;
