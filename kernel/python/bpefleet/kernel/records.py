@@ -74,7 +74,7 @@ class Reader(Protocol):
     def opened(self, segment: Segment) -> AbstractContextManager[File]:
         """The file of such a segment."""
 
-    def text(self, segment: Segment, file: File, finder: Cutter) -> Iterator[bytes]:
+    def text(self, segment: Segment, file: File, finder: Cutter) -> Iterator[bytes | memoryview]:
         """A text's bytes, in pieces; a part of a text begins and ends where `finder` says."""
 
     def byte(self, segment: Segment, file: File, offset: int, finder: Cutter) -> int:
