@@ -22,6 +22,8 @@ _AT_ONCE: Final = 32
 """Requests about objects that are under way together."""
 _PATIENCE: Final = 1.0
 """Seconds for them to end when Python does."""
+_HEARD: Final = 0.05
+"""Seconds for obstore to hear of it: it does not tell when it has."""
 _loops: dict[int, asyncio.AbstractEventLoop] = {}
 _starting: Final = threading.Lock()
 
@@ -89,22 +91,27 @@ class _Loop(asyncio.SelectorEventLoop):
 def _end(process: int, loop: _Loop, thread: threading.Thread) -> None:
     """End what is under way, before Python ends.
 
-    Of a thread of obstore's that is amid a call of Python then, the process would abort.
+    Of a thread of obstore's that is amid a call of Python then, the process would abort; one that
+    only begins such a call says so at length.
     """
     if os.getpid() != process:
         return
     deadline = time.monotonic() + _PATIENCE
-    asyncio.run_coroutine_threadsafe(_cancelled(), loop)
+    cancelling = asyncio.run_coroutine_threadsafe(_cancelled(), loop)
     thread.join(_PATIENCE)
     while loop.calling and time.monotonic() < deadline:
         time.sleep(0.001)
+    if cancelling.done() and cancelling.result():
+        time.sleep(_HEARD)
 
 
-async def _cancelled() -> None:
-    """Cancel all else, and then stop the loop."""
+async def _cancelled() -> int:
+    """Cancel all else, and then stop the loop; how many there were."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()
     if others:
         await asyncio.wait(others, timeout=_PATIENCE)
-    asyncio.get_running_loop().stop()
+    loop = asyncio.get_running_loop()
+    loop.call_soon(loop.call_soon, loop.stop)  # when this is known to have ended
+    return len(others)
