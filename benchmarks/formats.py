@@ -72,7 +72,7 @@ def count(task: Task, watch: Stopwatch, /) -> list[bytes]:
 
 def decompress(task: Task, watch: Stopwatch, /) -> list[bytes]:
     """Decompress the task's file as a worker does, and count nothing; no tokens."""
-    from bpefleet.shared.corpus import decompress as reading  # noqa: PLC0415  only where measured
+    from bpefleet.shared.corpus.compressed import decompress as reading  # noqa: PLC0415  only where measured
 
     (path,) = map(Path, task.files)
     compression = {".gz": "gzip", ".zst": "zstd"}[path.suffix]

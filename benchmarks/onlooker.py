@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from bpefleet.producer.cli.status import show
+from bpefleet.producer.cli.printing.status import show
 from bpefleet.producer.store.directory import PLAN
 from bpefleet.shared.tokenizer import MANIFEST
 

@@ -304,7 +304,7 @@ fn limits(bytes: Option<u64>, entries: Option<u64>, text: Option<u64>) -> Limits
 
 /// What a payload says of itself.
 #[pyclass(module = "bpefleet.kernel", name = "PayloadInfo", frozen)]
-pub(crate) struct PayloadInfo(payload::Info);
+pub(crate) struct PayloadInfo(pub(crate) payload::Info);
 
 #[pymethods]
 impl PayloadInfo {

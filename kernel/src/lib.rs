@@ -43,7 +43,7 @@ mod _kernel {
         PayloadError,
     };
     #[pymodule_export]
-    use crate::folded::FoldedCounts;
+    use crate::folded::{check_file, fold_files, FoldedCounts};
     #[pymodule_export]
     use crate::json::{json_texts, JsonTexts};
     #[pymodule_export]

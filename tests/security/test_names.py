@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
-from bpefleet.producer.cli.status import Finder, lines
+from bpefleet.producer.cli.printing.status import Finder, lines
 from bpefleet.shared.errors import ExitCode, QueueError
 from bpefleet.shared.trust.signing import Signer
 from bpefleet.shared.wire import keys

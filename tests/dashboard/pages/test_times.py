@@ -12,11 +12,11 @@ import pytest
 from playwright.sync_api import expect
 
 from bpefleet.producer import train
-from bpefleet.producer.cli.status import Finder, lines
+from bpefleet.producer.cli.printing.status import Finder, lines
 from bpefleet.producer.files.lock import locked
-from bpefleet.producer.observing.merging_view import MergingView
 from bpefleet.producer.observing.snapshot import at_rest
 from bpefleet.producer.observing.status_file import StatusFile
+from bpefleet.producer.observing.views.merging import MergingView
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.producer.store.history import Attempt, Journal

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from bpefleet.producer import train
-from bpefleet.producer.cli.status import Finder, lines
+from bpefleet.producer.cli.printing.status import Finder, lines
 from bpefleet.producer.store.directory import PLAN
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.wire.status import DONE, MERGE, Examples, Merging, Token

@@ -16,9 +16,9 @@ from bpefleet.kernel import Counts
 from bpefleet.producer.counting.aggregator import Aggregator
 from bpefleet.producer.counting.payloads import Payloads
 from bpefleet.producer.counting.session import Session
-from bpefleet.producer.observing.counting_view import CountingView
-from bpefleet.producer.observing.merging_view import MergingView
 from bpefleet.producer.observing.status_file import StatusFile
+from bpefleet.producer.observing.views.counting import CountingView
+from bpefleet.producer.observing.views.merging import MergingView
 from bpefleet.producer.planning.options import Options, Resources
 from bpefleet.producer.planning.plan import Plan
 from bpefleet.producer.planning.sources import SourceFile

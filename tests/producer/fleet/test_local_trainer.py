@@ -12,8 +12,8 @@ import pytest
 
 from bpefleet.producer.fleet import local_trainer as merge
 from bpefleet.producer.fleet.local_trainer import TrainerProcess
-from bpefleet.producer.observing.merging_view import MergingView
 from bpefleet.producer.observing.status_file import StatusFile
+from bpefleet.producer.observing.views.merging import MergingView
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.producer.store.manifest import Facts

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from bpefleet.kernel import Cutter, opening
 from bpefleet.kernel.segments import count_segments
-from bpefleet.producer.planning.formats.frames import decompressed_size, frame_starts
+from bpefleet.producer.planning.formats.compressed.frames import decompressed_size, frame_starts
 from bpefleet.producer.planning.options import Options
 from bpefleet.producer.planning.plan import Plan
 from bpefleet.producer.planning.sources import SourceFile, find_files

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bpefleet.producer import train
-from bpefleet.producer.observing.merging_view import MergingView
 from bpefleet.producer.observing.pace import Pace
+from bpefleet.producer.observing.views.merging import MergingView
 from bpefleet.producer.progress.lines import Lines
 from bpefleet.producer.progress.step import Step
 from bpefleet.shared.process.amounts import clock, of, several, size

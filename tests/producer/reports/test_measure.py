@@ -9,9 +9,9 @@ import pytest
 
 from bpefleet.producer import train
 from bpefleet.producer.planning.sources import SourceFile, find_files
-from bpefleet.producer.reports.comparison import encoder_of
-from bpefleet.producer.reports.measure import curve, measure
-from bpefleet.producer.reports.sample import MOST_SOURCES, group, sample
+from bpefleet.producer.reports.measuring.comparison import encoder_of
+from bpefleet.producer.reports.measuring.measure import curve, measure
+from bpefleet.producer.reports.measuring.sample import MOST_SOURCES, group, sample
 from bpefleet.producer.reports.sections.tokens import _shown
 from bpefleet.shared.tokenizer import Tokenizer
 

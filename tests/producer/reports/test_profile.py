@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from bpefleet.producer import train
-from bpefleet.producer.cli.profile import lines
+from bpefleet.producer.cli.printing.profile import lines
 from bpefleet.producer.observing.chunk_times import HERE, WORK
 from bpefleet.producer.reports.profile import profile
 from bpefleet.producer.store.directory import RunDirectory

@@ -12,9 +12,9 @@ import pytest
 from bpefleet.producer.files.atomic import write_atomically
 from bpefleet.producer.files.lock import LOCK, locked
 from bpefleet.producer.fleet.server import EmbeddedServer
-from bpefleet.producer.observing.merging_view import MergingView
 from bpefleet.producer.observing.snapshot import SNAPSHOT
 from bpefleet.producer.observing.status_file import StatusFile
+from bpefleet.producer.observing.views.merging import MergingView
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.store.directory import COUNTS, PLAN, RunDirectory
 from bpefleet.producer.store.history import ATTEMPTS

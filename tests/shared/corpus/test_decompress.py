@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpefleet.shared.corpus.decompress import MOST_FREE, MOST_PER_BYTE, decompressed
+from bpefleet.shared.corpus.compressed.decompress import MOST_FREE, MOST_PER_BYTE, decompressed
 from bpefleet.shared.errors import SourceError
 from tests.shared.corpus.compressions import COMPRESS, compress
 

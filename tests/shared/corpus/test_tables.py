@@ -18,7 +18,7 @@ from pyarrow import ipc, parquet
 from bpefleet.kernel.opening import opened_file
 from bpefleet.kernel.records import integers
 from bpefleet.shared.corpus.segment_reader import SegmentReader
-from bpefleet.shared.corpus.tables import table_fields, table_rows
+from bpefleet.shared.corpus.tables.rows import table_fields, table_rows
 from bpefleet.shared.errors import SourceChangedError, SourceError, UsageError
 from bpefleet.shared.wire.messages import Segment
 

@@ -11,10 +11,10 @@ import tiktoken
 from hypothesis import assume, given
 from tokenizers import Regex, pre_tokenizers
 
-from bpefleet.shared.pretokens.regex_cursor import ForeignError
-from bpefleet.shared.pretokens.regex_dialects import HUGGINGFACE, TIKTOKEN
-from bpefleet.shared.pretokens.regex_sets import PROPERTIES
-from bpefleet.shared.pretokens.regex_translation import translated
+from bpefleet.shared.pretokens.translation.cursor import ForeignError
+from bpefleet.shared.pretokens.translation.dialects import HUGGINGFACE, TIKTOKEN
+from bpefleet.shared.pretokens.translation.sets import PROPERTIES
+from bpefleet.shared.pretokens.translation.translation import translated
 from tests.examples import tried_with
 from tests.oracles import ffbpe_counts
 from tests.regexes import REGEXES, TRIED

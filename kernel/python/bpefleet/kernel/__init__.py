@@ -23,6 +23,8 @@ from bpefleet.kernel._kernel import (
     PayloadInfo,
     Sampler,
     Taken,
+    check_file,
+    fold_files,
     json_texts,
     merge,
 )
@@ -50,6 +52,8 @@ __all__ = [
     "PayloadInfo",
     "Sampler",
     "Taken",
+    "check_file",
+    "fold_files",
     "json_texts",
     "merge",
 ]

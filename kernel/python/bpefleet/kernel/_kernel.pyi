@@ -1,6 +1,7 @@
 """Scan, count, fold and merge: the compiled half of bpefleet. Import `bpefleet.kernel` instead."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike
 from typing import Final, Literal, final
 
 from typing_extensions import Buffer
@@ -28,6 +29,8 @@ __all__ = [
     "PayloadInfo",
     "Sampler",
     "Taken",
+    "check_file",
+    "fold_files",
     "json_texts",
     "merge",
 ]
@@ -340,6 +343,27 @@ class FoldedCounts:
     def __new__(
         cls, payloads: Sequence[Buffer], digest: bytes, weights: Sequence[int] | None = None
     ) -> FoldedCounts: ...
+    @staticmethod
+    def of_files(
+        files: Sequence[tuple[str | PathLike[str], int]],
+        digest: bytes,
+        weights: Sequence[int] | None = None,
+    ) -> FoldedCounts:
+        """The counts of payloads in files, read in blocks: the result alone is in memory.
+
+        Args:
+            files: For each its path, and how many bytes there are before the payload, which ends
+                with the file.
+            digest: As above.
+            weights: As above.
+
+        Raises:
+            PayloadError: As above.
+            CountOverflow: As above.
+            OSError: A file cannot be read, or is no regular file; `index` says which.
+            OverflowError: As above.
+            ValueError: As above.
+        """
     def __len__(self) -> int: ...
     @property
     def pretokens(self) -> int:
@@ -353,6 +377,61 @@ class FoldedCounts:
         Returns:
             A list of as many pairs as there are different pre-tokens.
         """
+
+def fold_files(
+    files: Sequence[tuple[str | PathLike[str], int]],
+    digest: bytes,
+    out: str | PathLike[str],
+    start: int,
+    *,
+    weights: Sequence[int] | None = None,
+    hashes: tuple[int, int] = ...,
+) -> PayloadInfo:
+    """Fold payloads in files into one, in memory that does not grow with them.
+
+    Each is read once, from front to back, and checked on the way. Equal counts give equal bytes:
+    those of `FoldedCounts.payload`. The GIL is released meanwhile.
+
+    Args:
+        files: For each its path, and how many bytes there are before the payload, which ends with
+            the file.
+        digest: The digest they must be bound to, 32 bytes.
+        out: The file that gets the payload, which must be there; after an exception it has a part
+            of it.
+        start: Bytes that it has already; the payload is written behind them.
+        weights: For each file how often its counts count, 1 or more; None: once.
+        hashes: The first and the last hash of the pre-tokens that are wanted: all others are left
+            out. Hashes have 64 bits, are spread evenly, and depend on the pre-token alone.
+
+    Returns:
+        What the new payload says of itself.
+
+    Raises:
+        PayloadError: One is damaged, or of another version or digest; `index` says which.
+        CountOverflow: With that of `index`, the counts would no longer fit.
+        OSError: A file cannot be read, or is no regular file: `index` says which. Or `out` cannot
+            be written: then it is -1.
+        OverflowError: A number is negative or needs more than 64 bits.
+        ValueError: The digest has another length, a weight is 0, or there are not as many of them
+            as files.
+    """
+
+def check_file(path: str | PathLike[str], start: int, digest: bytes) -> PayloadInfo:
+    """Check a payload in a file to its end, likewise. The GIL is released meanwhile.
+
+    Args:
+        path: The file.
+        start: Bytes before the payload, which ends with the file.
+        digest: The digest it must be bound to, 32 bytes.
+
+    Returns:
+        What the payload says of itself.
+
+    Raises:
+        PayloadError: It is damaged, or of another version or digest.
+        OSError: The file cannot be read, or is no regular file.
+        ValueError: The digest has another length.
+    """
 
 @final
 class JsonTexts:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from bpefleet.producer.api.runs import merge, resume, status
     from bpefleet.producer.api.train import train, train_async
-    from bpefleet.producer.run.outcome import RunResult
+    from bpefleet.producer.run.ending.outcome import RunResult
 
 __all__ = ["RunResult", "merge", "resume", "status", "train", "train_async"]
 
 _PLACES: Final = {
-    "RunResult": "bpefleet.producer.run.outcome",
+    "RunResult": "bpefleet.producer.run.ending.outcome",
     "train": "bpefleet.producer.api.train",
     "train_async": "bpefleet.producer.api.train",
 }

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bpefleet.producer.planning.mixture.source import Source
-    from bpefleet.producer.run.outcome import RunResult
+    from bpefleet.producer.run.ending.outcome import RunResult
 
 _WAKE: Final = 0.2
 """Seconds between two wake-ups of the waiting loop."""

@@ -23,7 +23,7 @@ def status(run: str, *, redis: str | None, as_json: bool, watch: bool) -> None:
 
     A run is named by its directory, or by its id together with --redis.
     """
-    from bpefleet.producer.cli.status import show  # noqa: PLC0415  --help stays quick
+    from bpefleet.producer.cli.printing.status import show  # noqa: PLC0415  --help stays quick
 
     show(run, redis, as_json=as_json, watch=watch)
 
@@ -40,7 +40,7 @@ def failed(directory: Path, *, chunk: int | None, as_json: bool) -> None:
 
     One line each: chunk, source and bytes, attempts, worker, last error.
     """
-    from bpefleet.producer.cli.status import show_attempts, show_failed  # noqa: PLC0415
+    from bpefleet.producer.cli.printing.status import show_attempts, show_failed  # noqa: PLC0415
 
     if chunk is None:
         show_failed(directory, as_json=as_json)
@@ -53,7 +53,7 @@ def failed(directory: Path, *, chunk: int | None, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON, with all chunks' times.")
 def profile(directory: Path, *, as_json: bool) -> None:
     """Tell where the time of the run in DIR went, and which chunks were slow and why."""
-    from bpefleet.producer.cli.profile import show_profile  # noqa: PLC0415  --help stays quick
+    from bpefleet.producer.cli.printing.profile import show_profile  # noqa: PLC0415  --help stays quick
 
     show_profile(directory, as_json=as_json)
 

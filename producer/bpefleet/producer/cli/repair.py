@@ -8,7 +8,7 @@ import click
 
 from bpefleet.producer.cli import options as options_
 from bpefleet.producer.cli.options import EXIT_CODES
-from bpefleet.producer.cli.summary import summarize
+from bpefleet.producer.cli.printing.summary import summarize
 from bpefleet.shared.process.command import redis_option
 from bpefleet.shared.process.text import printable
 

@@ -8,7 +8,7 @@ import click
 
 from bpefleet.producer.cli import options as options_
 from bpefleet.producer.cli.options import EXIT_CODES, Size
-from bpefleet.producer.cli.summary import summarize
+from bpefleet.producer.cli.printing.summary import summarize
 
 if TYPE_CHECKING:
     from fractions import Fraction

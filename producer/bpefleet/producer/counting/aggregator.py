@@ -21,8 +21,8 @@ from bpefleet.producer.counting.kinds import WORK
 from bpefleet.producer.counting.outages.brief_outages import BriefOutages
 from bpefleet.producer.counting.requests import Requests
 from bpefleet.producer.observing.attempts_seen import AttemptsSeen
-from bpefleet.producer.observing.live_view import LiveView
-from bpefleet.producer.observing.page_detail import PageDetail
+from bpefleet.producer.observing.views.live import LiveView
+from bpefleet.producer.observing.views.page_detail import PageDetail
 from bpefleet.producer.queueing.chunk_states import ChunkStates
 from bpefleet.producer.queueing.events import Events
 from bpefleet.producer.queueing.sweep import Sweep

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bpefleet.producer.observing.counting_view import CountingView
-from bpefleet.producer.observing.merging_view import MergingView
 from bpefleet.producer.observing.status_file import StatusFile
+from bpefleet.producer.observing.views.counting import CountingView
+from bpefleet.producer.observing.views.merging import MergingView
 from bpefleet.producer.planning.options import Resources
 from bpefleet.producer.spooling.arrived import Arrived
 from bpefleet.producer.store.directory import RunDirectory

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from bpefleet.producer.planning.opening import opened_source
 from bpefleet.producer.planning.options import DEFAULT_PATTERN, DEFAULT_SPECIAL_TOKENS
-from bpefleet.shared.corpus.tables import parquet_metadata
+from bpefleet.shared.corpus.tables.rows import parquet_metadata
 from bpefleet.shared.errors import SourceError, UsageError
 from bpefleet.shared.wire.messages import Message, MessageError
 

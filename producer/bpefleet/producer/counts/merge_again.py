@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from bpefleet.producer.counts.all_counts import add_up
 from bpefleet.producer.fleet.local_trainer import TrainerProcess
-from bpefleet.producer.observing.merging_view import MergingView
 from bpefleet.producer.observing.status_file import StatusFile
+from bpefleet.producer.observing.views.merging import MergingView
 from bpefleet.producer.progress.progress import Progress
-from bpefleet.producer.run.outcome import RunResult, report
+from bpefleet.producer.run.ending.outcome import RunResult, report
 from bpefleet.producer.store.claim import new_run
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.producer.store.ledger import Ledger

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bpefleet.producer.observing.merging_view import MergingView
+    from bpefleet.producer.observing.views.merging import MergingView
     from bpefleet.producer.store.manifest import Facts, Manifest
     from bpefleet.producer.store.stop import Stop
     from bpefleet.producer.training.milestones import Milestones

@@ -1,7 +1,7 @@
 """Where a file may be cut: text where nothing changes, JSON Lines after a line, tables by rows.
 
 Compressed files are cut between their frames, which end anywhere in the text: what reads such a
-part finds out where it begins and ends (see `bpefleet.shared.corpus.owned`).
+part finds out where it begins and ends (see `bpefleet.shared.corpus.compressed.owned`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from bisect import bisect_left
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.producer.planning.formats.frames import frame_starts, reader
+from bpefleet.producer.planning.formats.compressed.frames import frame_starts, reader
 from bpefleet.producer.planning.opening import opened_source
 from bpefleet.shared.corpus.formats import COUNTS, JSON_LINES, ROWS, compression_of
 from bpefleet.shared.errors import SourceError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bpefleet.kernel import Cutter
-    from bpefleet.producer.planning.formats.frames import Read
+    from bpefleet.producer.planning.formats.compressed.frames import Read
     from bpefleet.producer.planning.sources import SourceFile
     from bpefleet.shared.corpus.files import File
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bpefleet.producer.reports.document import Report
-from bpefleet.producer.reports.measure import Measured
+from bpefleet.producer.reports.measuring.measure import Measured
 from bpefleet.producer.reports.profile import Profile
 from bpefleet.producer.reports.sections.compression import comparison, compression
 from bpefleet.producer.reports.sections.summary import corpus, mixture, summary

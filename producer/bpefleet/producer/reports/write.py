@@ -15,12 +15,12 @@ from bpefleet.producer.observing.chunk_times import read_times
 from bpefleet.producer.observing.posting import post_report
 from bpefleet.producer.observing.snapshot import at_rest
 from bpefleet.producer.planning.sources import find_files
-from bpefleet.producer.reports.comparison import encoder_of, find_encoder
 from bpefleet.producer.reports.content import Facts, content
-from bpefleet.producer.reports.measure import curve, measure
+from bpefleet.producer.reports.measuring.comparison import encoder_of, find_encoder
+from bpefleet.producer.reports.measuring.measure import curve, measure
+from bpefleet.producer.reports.measuring.sample import sample
 from bpefleet.producer.reports.profile import profile
 from bpefleet.producer.reports.render import markdown, page
-from bpefleet.producer.reports.sample import sample
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.shared.errors import BpefleetError, UsageError
 from bpefleet.shared.tokenizer import Tokenizer
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from bpefleet.producer.reports.measure import Measured
-    from bpefleet.producer.reports.sample import Source
+    from bpefleet.producer.reports.measuring.measure import Measured
+    from bpefleet.producer.reports.measuring.sample import Source
 
 logger = logging.getLogger(__name__)
 

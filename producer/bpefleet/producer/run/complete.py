@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bpefleet.producer.counting.session import session
 from bpefleet.producer.run.count_and_merge import in_process, with_fleet
-from bpefleet.producer.run.outcome import RunResult, kept, report
+from bpefleet.producer.run.ending.outcome import RunResult, kept, report
 from bpefleet.shared.errors import InterruptedRunError, OutputError, QueueError
 from bpefleet.shared.process.amounts import several
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from bpefleet.producer.counting.in_process import count_here
-from bpefleet.producer.run.absent_text import demand_text
-from bpefleet.producer.run.missing import all_counted
+from bpefleet.producer.run.ending.absent_text import demand_text
+from bpefleet.producer.run.ending.missing import all_counted
 from bpefleet.producer.store.manifest import Facts
 from bpefleet.producer.store.mixture import source_views, weighted_counts
 from bpefleet.producer.store.stage import Stage

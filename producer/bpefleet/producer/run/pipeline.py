@@ -13,7 +13,7 @@ from bpefleet.producer.files.lock import locked
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.run.arrival import Arrival
 from bpefleet.producer.run.complete import complete
-from bpefleet.producer.run.finish import finish
+from bpefleet.producer.run.ending.finish import finish
 from bpefleet.producer.run.halt import stopping
 from bpefleet.producer.run.planned import log_plan, planned, start_fleet
 from bpefleet.producer.spooling.spool import done, is_there
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from bpefleet.producer.fleet.fleet import Fleet
     from bpefleet.producer.planning.options import Request, Resources
-    from bpefleet.producer.run.outcome import RunResult
+    from bpefleet.producer.run.ending.outcome import RunResult
 
 
 logger = logging.getLogger(__name__)

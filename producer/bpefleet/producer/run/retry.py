@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bpefleet.producer.planning.options import Resources
-    from bpefleet.producer.run.outcome import RunResult
+    from bpefleet.producer.run.ending.outcome import RunResult
 
 
 def retry(path: Path, chunks: Sequence[int], resources: Resources) -> RunResult | None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.shared.corpus.counted import MOST_TEXT
-from bpefleet.shared.corpus.decompress import MOST_FREE, MOST_PER_BYTE
+from bpefleet.shared.corpus.compressed.decompress import MOST_FREE, MOST_PER_BYTE
 from bpefleet.shared.corpus.formats import (
     COUNTS,
     COUNTS_TABLE,
@@ -16,6 +15,7 @@ from bpefleet.shared.corpus.formats import (
     compression_of,
     kind_of,
 )
+from bpefleet.shared.corpus.tables.counted import MOST_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from bpefleet.shared.corpus.counted import counted_lines, counted_rows
-from bpefleet.shared.corpus.decompress import decompressed
+from bpefleet.shared.corpus.compressed.decompress import decompressed
+from bpefleet.shared.corpus.compressed.owned import LINES, Owned
+from bpefleet.shared.corpus.compressed.xz_blocks import as_streams
 from bpefleet.shared.corpus.formats import COUNTS_TABLE, JSON_LINES, compression_of, kind_of
-from bpefleet.shared.corpus.owned import LINES, Owned
 from bpefleet.shared.corpus.remote_segments import RemoteSegments
-from bpefleet.shared.corpus.tables import table_fields, table_rows
-from bpefleet.shared.corpus.xz_blocks import as_streams
+from bpefleet.shared.corpus.tables.counted import counted_lines, counted_rows
+from bpefleet.shared.corpus.tables.rows import table_fields, table_rows
 from bpefleet.shared.errors import SourceChangedError, SourceError
 from bpefleet.shared.stores.urls import is_url
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from contextlib import AbstractContextManager
 
-    from bpefleet.shared.corpus.columns import RowSampler, Texts
-    from bpefleet.shared.corpus.counted import Pairs
+    from bpefleet.shared.corpus.compressed.owned import Finder
     from bpefleet.shared.corpus.files import File, Piece
-    from bpefleet.shared.corpus.owned import Finder
+    from bpefleet.shared.corpus.tables.columns import RowSampler, Texts
+    from bpefleet.shared.corpus.tables.counted import Pairs
     from bpefleet.shared.wire.messages import Segment
 
 _LONGEST_LINE: Final = 1 << 30

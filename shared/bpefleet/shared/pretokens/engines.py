@@ -16,8 +16,8 @@ def why_not_tiktoken(pattern: Pattern) -> str:
     """What keeps tiktoken's engine from splitting by a rule as `regex` does; empty if nothing."""
     if pattern.name != CUSTOM:
         return ""
-    from bpefleet.shared.pretokens.regex_dialects import TIKTOKEN  # noqa: PLC0415  seldom needed
-    from bpefleet.shared.pretokens.regex_translation import why_not  # noqa: PLC0415  likewise
+    from bpefleet.shared.pretokens.translation.dialects import TIKTOKEN  # noqa: PLC0415  seldom needed
+    from bpefleet.shared.pretokens.translation.translation import why_not  # noqa: PLC0415  likewise
 
     if why := why_not(pattern.splits[0], TIKTOKEN):
         return why
@@ -36,7 +36,7 @@ def why_not_huggingface(pattern: Pattern) -> str:
     """What keeps the engine of tokenizers from splitting by a rule as `regex` does, if anything."""
     if pattern.name != CUSTOM:
         return ""
-    from bpefleet.shared.pretokens.regex_dialects import HUGGINGFACE  # noqa: PLC0415  seldom needed
-    from bpefleet.shared.pretokens.regex_translation import why_not  # noqa: PLC0415  likewise
+    from bpefleet.shared.pretokens.translation.dialects import HUGGINGFACE  # noqa: PLC0415  seldom needed
+    from bpefleet.shared.pretokens.translation.translation import why_not  # noqa: PLC0415  likewise
 
     return why_not(pattern.splits[0], HUGGINGFACE)

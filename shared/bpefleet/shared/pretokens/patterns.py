@@ -100,9 +100,9 @@ def resolve(name_or_regex: str) -> Pattern:
             f"there is no pattern named {name_or_regex!r}",
             hint=f"name one of {', '.join(PATTERNS)}, or give a regex",
         )
-    from bpefleet.shared.pretokens.regex_dialects import HUGGINGFACE, TIKTOKEN  # noqa: PLC0415
-    from bpefleet.shared.pretokens.regex_translation import form  # noqa: PLC0415  for these alone
     from bpefleet.shared.pretokens.regexes import demand_usable  # noqa: PLC0415  slow to import
+    from bpefleet.shared.pretokens.translation.dialects import HUGGINGFACE, TIKTOKEN  # noqa: PLC0415
+    from bpefleet.shared.pretokens.translation.translation import form  # noqa: PLC0415  for these alone
 
     demand_usable(name_or_regex)
     return Pattern(

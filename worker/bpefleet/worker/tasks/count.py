@@ -10,7 +10,7 @@ from rq import get_current_job
 from bpefleet.kernel.segments import count_segments
 from bpefleet.shared.corpus.formats import ROWS
 from bpefleet.shared.corpus.reading import count_spec
-from bpefleet.shared.corpus.tables import load
+from bpefleet.shared.corpus.tables.rows import load
 from bpefleet.shared.queue.attempt_log import log_segments
 from bpefleet.shared.stores.store import import_for
 from bpefleet.shared.wire.messages import CountSpec, MessageError

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import json
 
-from bpefleet.producer.planning.formats.frames import decompressed_size, reader
-from bpefleet.producer.planning.formats.opening_bytes import inflated_from
+from bpefleet.producer.planning.formats.compressed.frames import decompressed_size, reader
+from bpefleet.producer.planning.formats.compressed.opening_bytes import inflated_from
 from bpefleet.shared.corpus.formats import (
     COUNTS,
     JSON_LINES,

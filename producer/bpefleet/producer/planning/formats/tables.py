@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from bpefleet.producer.planning.formats.arrow_messages import record_batches
 from bpefleet.producer.planning.formats.parquet_footer import first_groups
 from bpefleet.producer.planning.opening import opened_source
-from bpefleet.shared.corpus.columns import column_path, holds_text, text_columns, texts
-from bpefleet.shared.corpus.counted import demand_columns
 from bpefleet.shared.corpus.formats import ARROW, COUNTS_TABLE, PARQUET
+from bpefleet.shared.corpus.tables.columns import column_path, holds_text, text_columns, texts
+from bpefleet.shared.corpus.tables.counted import demand_columns
 from bpefleet.shared.errors import SourceError, UsageError
 
 if TYPE_CHECKING:

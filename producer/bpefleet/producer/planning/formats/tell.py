@@ -12,6 +12,7 @@ from os.path import splitext
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.kernel.plain import is_mostly_text
+from bpefleet.producer.planning.formats.compressed.opening_bytes import inflated
 from bpefleet.producer.planning.formats.names import (
     AUTO,
     BINARY,
@@ -21,7 +22,6 @@ from bpefleet.producer.planning.formats.names import (
     not_as,
     within,
 )
-from bpefleet.producer.planning.formats.opening_bytes import inflated
 from bpefleet.producer.planning.formats.signatures import by_first_bytes
 from bpefleet.shared.corpus.formats import (
     COMPRESSIONS,

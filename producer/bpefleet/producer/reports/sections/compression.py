@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from bpefleet.producer.reports.document import Part
-    from bpefleet.producer.reports.measure import Measured
+    from bpefleet.producer.reports.measuring.measure import Measured
 
 
 def compression(

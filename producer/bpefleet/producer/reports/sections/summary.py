@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bpefleet.producer.reports.document import Heading, Paragraph, Table
-from bpefleet.producer.reports.sample import group
+from bpefleet.producer.reports.measuring.sample import group
 from bpefleet.producer.reports.sections.words import in_mb
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from itertools import starmap
 from operator import mul
 from typing import TYPE_CHECKING, Any, Final
 
-from bpefleet.shared.corpus.columns import holds_text
-from bpefleet.shared.corpus.tables import parquet_rows
+from bpefleet.shared.corpus.tables.columns import holds_text
+from bpefleet.shared.corpus.tables.rows import parquet_rows
 from bpefleet.shared.errors import SourceError
 from bpefleet.shared.pretokens.bytelevel import SPELLING, unspell
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.shared.pretokens.regex_characters import folded, member, read_character
-from bpefleet.shared.pretokens.regex_cursor import ForeignError
+from bpefleet.shared.pretokens.translation.characters import folded, member, read_character
+from bpefleet.shared.pretokens.translation.cursor import ForeignError
 
 if TYPE_CHECKING:
-    from bpefleet.shared.pretokens.regex_cursor import Cursor
-    from bpefleet.shared.pretokens.regex_dialects import Dialect
+    from bpefleet.shared.pretokens.translation.cursor import Cursor
+    from bpefleet.shared.pretokens.translation.dialects import Dialect
 
 _NAMES: Final = """
 L Lu Ll Lt Lm Lo M Mn Mc Me N Nd Nl No P Pc Pd Ps Pe Pi Pf Po S Sm Sc Sk So Z Zs Zl Zp C Cc Cf Co Cn

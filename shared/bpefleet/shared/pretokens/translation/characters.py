@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.shared.pretokens.regex_cursor import ForeignError
+from bpefleet.shared.pretokens.translation.cursor import ForeignError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bpefleet.shared.pretokens.regex_cursor import Cursor
+    from bpefleet.shared.pretokens.translation.cursor import Cursor
 
 _CHARACTERS: Final = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _HEX: Final = re.compile(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})")

@@ -7,11 +7,11 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.kernel import KernelError, json_texts
-from bpefleet.producer.planning.formats.opening_bytes import inflated
+from bpefleet.producer.planning.formats.compressed.opening_bytes import inflated
 from bpefleet.producer.planning.opening import opened_source
 from bpefleet.producer.planning.unchanged import changed_file
 from bpefleet.shared.corpus.formats import JSON_LINES, TABLES, compression_of, kind_of
-from bpefleet.shared.corpus.tables import table_rows
+from bpefleet.shared.corpus.tables.rows import table_rows
 from bpefleet.shared.errors import SourceChangedError, SourceError
 from bpefleet.shared.wire.messages import Segment
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from bpefleet.shared.corpus.columns import (
+from bpefleet.shared.corpus.formats import PARQUET
+from bpefleet.shared.corpus.tables.columns import (
     column_path,
     has_column,
     none_of,
@@ -13,14 +14,13 @@ from bpefleet.shared.corpus.columns import (
     text_columns,
     texts,
 )
-from bpefleet.shared.corpus.formats import PARQUET
 from bpefleet.shared.errors import SourceChangedError, SourceError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from bpefleet.shared.corpus.columns import RowSampler, Texts
     from bpefleet.shared.corpus.files import File
+    from bpefleet.shared.corpus.tables.columns import RowSampler, Texts
     from bpefleet.shared.wire.messages import Segment
 
 _BATCH: Final = 2 << 20

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bpefleet.producer.fleet.fleet import Fleet
     from bpefleet.producer.planning.options import Resources
     from bpefleet.producer.progress.progress import Progress
-    from bpefleet.producer.run.outcome import RunResult
+    from bpefleet.producer.run.ending.outcome import RunResult
 
 logger = logging.getLogger(__name__)
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from bpefleet.producer.cli.mixture_lines import lines_of
+from bpefleet.producer.cli.printing.mixture_lines import lines_of
 from bpefleet.shared.process.amounts import clock, several, size
 from bpefleet.shared.process.text import json_text, line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bpefleet.producer.run.outcome import RunResult
+    from bpefleet.producer.run.ending.outcome import RunResult
     from bpefleet.producer.store.manifest import Manifest
     from bpefleet.producer.store.stage import Took
 

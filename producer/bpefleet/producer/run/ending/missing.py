@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from bpefleet.producer.run.outcome import kept
+from bpefleet.producer.run.ending.outcome import kept
 from bpefleet.producer.store.history import read_attempts
 from bpefleet.producer.store.manifest import Missing
 from bpefleet.shared.errors import (

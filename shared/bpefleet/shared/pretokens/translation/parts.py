@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.shared.pretokens.regex_cursor import ForeignError
+from bpefleet.shared.pretokens.translation.cursor import ForeignError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bpefleet.shared.pretokens.regex_cursor import Cursor
-    from bpefleet.shared.pretokens.regex_dialects import Dialect
+    from bpefleet.shared.pretokens.translation.cursor import Cursor
+    from bpefleet.shared.pretokens.translation.dialects import Dialect
 
 _QUANTIFIER: Final = re.compile(r"[*+?]|\{([0-9]+)\}|\{([0-9]*),([0-9]*)\}")
 

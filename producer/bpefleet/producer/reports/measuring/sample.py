@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.producer.planning.options import DEFAULT_TEXT_FIELD
-from bpefleet.producer.reports.stretches import texts_of
+from bpefleet.producer.reports.measuring.stretches import texts_of
 from bpefleet.shared.corpus.formats import compression_of
 from bpefleet.shared.tokenizer.specials import split_special
 

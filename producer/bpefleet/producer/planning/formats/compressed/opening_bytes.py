@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.shared.corpus.decompress import decompressed
+from bpefleet.shared.corpus.compressed.decompress import decompressed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bpefleet.producer.cli.mixture_lines import lines_of
-from bpefleet.producer.cli.status_times import StatusTimes
+from bpefleet.producer.cli.printing.mixture_lines import lines_of
+from bpefleet.producer.cli.printing.status_times import StatusTimes
 from bpefleet.producer.observing.snapshot import failures, latest_of, latest_snapshot
 from bpefleet.producer.store.directory import PLAN, RunDirectory
 from bpefleet.producer.store.history import read_attempts

@@ -12,8 +12,8 @@ from bpefleet.shared.tokenizer.encoding import OrdinaryEncoder
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bpefleet.producer.reports.comparison import Encoder
-    from bpefleet.producer.reports.sample import Source
+    from bpefleet.producer.reports.measuring.comparison import Encoder
+    from bpefleet.producer.reports.measuring.sample import Source
     from bpefleet.shared.tokenizer import Tokenizer
 
 _CURVE_BYTES: Final = 1_000_000

@@ -9,8 +9,8 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.producer.planning.formats import gzip_members, zstd_frames
-from bpefleet.shared.corpus import xz_blocks
+from bpefleet.producer.planning.formats.compressed import gzip_members, zstd_frames
+from bpefleet.shared.corpus.compressed import xz_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

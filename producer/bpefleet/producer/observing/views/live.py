@@ -10,9 +10,9 @@ from bpefleet.producer.observing.posting import post
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
-    from bpefleet.producer.observing.counting_view import CountingView
-    from bpefleet.producer.observing.page_detail import PageDetail
     from bpefleet.producer.observing.status_file import StatusFile
+    from bpefleet.producer.observing.views.counting import CountingView
+    from bpefleet.producer.observing.views.page_detail import PageDetail
     from bpefleet.producer.queueing.chunk_states import ChunkStates
     from bpefleet.producer.queueing.sweep import Sweep
     from bpefleet.producer.store.ledger import Ledger

@@ -16,19 +16,19 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.shared.pretokens.regex_characters import read_character, spelled
-from bpefleet.shared.pretokens.regex_cursor import Cursor, ForeignError
-from bpefleet.shared.pretokens.regex_parts import (
+from bpefleet.shared.pretokens.translation.characters import read_character, spelled
+from bpefleet.shared.pretokens.translation.cursor import Cursor, ForeignError
+from bpefleet.shared.pretokens.translation.parts import (
     Part,
     beginning,
     place,
     read_quantifier,
     repeated,
 )
-from bpefleet.shared.pretokens.regex_sets import read_class, read_set
+from bpefleet.shared.pretokens.translation.sets import read_class, read_set
 
 if TYPE_CHECKING:
-    from bpefleet.shared.pretokens.regex_dialects import Dialect
+    from bpefleet.shared.pretokens.translation.dialects import Dialect
 
 _GLOBAL_FLAGS: Final = re.compile(r"\(\?([ims]+)\)")
 _SCOPED_FLAGS: Final = re.compile(r"\?([ims]*)(?:-([ims]+))?:")

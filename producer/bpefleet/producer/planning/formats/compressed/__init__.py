@@ -1,0 +1,1 @@
+"""Compressed files: where they may be divided, and what they begin with."""

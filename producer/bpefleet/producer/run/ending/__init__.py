@@ -1,0 +1,1 @@
+"""What comes of a run: whether all of it was counted, its result, its report."""

@@ -1,0 +1,1 @@
+"""Reading compressed files, and the parts of them."""

@@ -1,0 +1,1 @@
+"""Reading tables: Parquet and Arrow, texts and counts."""

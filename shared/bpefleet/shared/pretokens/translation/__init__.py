@@ -1,0 +1,1 @@
+"""A user's regex in the syntax of another engine."""
