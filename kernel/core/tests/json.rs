@@ -64,9 +64,16 @@ fn a_record_s_own_key_with_dots_comes_before_the_way() {
         (r#"{"a":{"b":"way"}}"#, Some("way")),
     ] {
         let read = texts(line.as_bytes(), &["a", "b"]).expect(line);
-        assert_eq!(divided(&read).first().map(String::as_str), expected, "{line}");
+        assert_eq!(
+            divided(&read).first().map(String::as_str),
+            expected,
+            "{line}"
+        );
     }
-    assert_eq!(reason(r#"{"a.b":5}"#), "has a number as \"a.b\", neither a string nor null");
+    assert_eq!(
+        reason(r#"{"a.b":5}"#),
+        "has a number as \"a.b\", neither a string nor null"
+    );
 }
 
 #[test]

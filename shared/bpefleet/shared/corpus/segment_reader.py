@@ -14,6 +14,7 @@ from bpefleet.shared.corpus.compressed.owned import LINES, Owned
 from bpefleet.shared.corpus.compressed.xz_blocks import as_streams
 from bpefleet.shared.corpus.formats import COUNTS_TABLE, JSON_LINES, compression_of, kind_of
 from bpefleet.shared.corpus.remote_segments import RemoteSegments
+from bpefleet.shared.corpus.spooled import called, lines_before
 from bpefleet.shared.corpus.tables.counted import counted_lines, counted_rows
 from bpefleet.shared.corpus.tables.rows import table_fields, table_rows
 from bpefleet.shared.errors import SourceChangedError, SourceError
@@ -56,6 +57,10 @@ class SegmentReader:
         """Whether a file lies in a store, and not on a path of this machine."""
         return is_url(path)
 
+    def name(self, segment: Segment) -> str:
+        """What a file of lines is called where a line of it is told."""
+        return called(segment.path)
+
     def opened(self, segment: Segment) -> AbstractContextManager[File]:
         """The file of such a segment.
 
@@ -96,7 +101,7 @@ class SegmentReader:
             at = at or owned.begin
             if len(block) > _LONGEST_LINE:
                 raise SourceError(
-                    f"{segment.path} has a line of more than {_LONGEST_LINE:,} bytes: line "
+                    f"{called(segment.path)} has a line of more than {_LONGEST_LINE:,} bytes: line "
                     f"{self.line(segment, file, at)}",
                     hint="JSON Lines is an object a line: jq -c '.[]' makes it of an array",
                 )
@@ -105,7 +110,7 @@ class SegmentReader:
             at += len(block)
 
     def line(self, segment: Segment, file: File, offset: int) -> int:
-        """The number in its file, from 1, of the line at an offset that `lines` gave.
+        """The number in its file, or in the input, from 1, of the line at an offset from `lines`.
 
         All that is before it is read for that.
         """
@@ -115,7 +120,7 @@ class SegmentReader:
             offset -= len(piece)
             if offset <= 0:
                 break
-        return before + 1
+        return before + lines_before(segment.path) + 1
 
     def _owned(self, segment: Segment, file: File, finder: Finder) -> tuple[Owned, Iterator[Piece]]:
         """What a segment owns of the text, and the pieces of that."""
