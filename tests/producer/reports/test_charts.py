@@ -135,14 +135,15 @@ def test_any_number_of_sizes_has_an_axis(browser: Browser, tmp_path: Path, count
 def test_colours_follow_the_scheme(browser: Browser, tmp_path: Path) -> None:
     with browser.new_context(color_scheme="light") as context:
         report = Opened(context.new_page(), tmp_path / "r.html", bars(1.0))
-        colours = []
-        for scheme in ("light", "dark"):
+        pixel = """(colour) => {
+            const canvas = document.querySelector("#chart-0 canvas");
+            const middle = [canvas.width / 2, canvas.height / 2, 1, 1];
+            return `${canvas.getContext("2d").getImageData(...middle).data}` === `${colour}`;
+        }"""
+        for scheme, colour in (("light", [11, 98, 196, 255]), ("dark", [108, 178, 255, 255])):
             report.page.emulate_media(color_scheme=scheme)
-            report.page.wait_for_function(f"matchMedia('(prefers-color-scheme: {scheme})').matches")
-            pixel = "(canvas) => [...canvas.getContext('2d').getImageData("
-            middle = "canvas.width / 2, canvas.height / 2, 1, 1).data]"
-            colours.append(report.page.eval_on_selector("#chart-0 canvas", pixel + middle))
-        assert colours == [[11, 98, 196, 255], [108, 178, 255, 255]]
+            # The chart is drawn anew some time after the page has learned of it.
+            report.page.wait_for_function(pixel, arg=colour)
 
 
 def test_hostile_labels_are_text_in_the_charts(browser: Browser, tmp_path: Path) -> None:
