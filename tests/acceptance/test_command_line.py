@@ -24,6 +24,7 @@ _COMMANDS = ("train", "resume", "retry", "status", "failed", "cancel", "merge", 
 _SHADOWED = ("click", "redis", "rq", "orjson", "regex", "starlette", "uvicorn", "tqdm", "logging")
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("command", _COMMANDS)
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 def test_each_command_explains_itself_by_its_own_name(command: str, flag: str) -> None:

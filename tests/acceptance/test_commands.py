@@ -222,6 +222,7 @@ def test_an_unfinished_run_is_not_merged(bad: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize(
     ("harm", "said"),
     [

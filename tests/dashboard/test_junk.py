@@ -44,6 +44,7 @@ def put_list(connection: Redis, key: str) -> None:
     connection.rpush(key, "x")
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("kind", ["status", "detail", "report"])
 def test_a_key_of_another_kind_freezes_no_other_run(
     board: Dashboard, connection: Redis, kind: str

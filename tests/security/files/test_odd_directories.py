@@ -104,6 +104,7 @@ _PLANTS: Final[dict[str, Callable[[Path], object]]] = {
 }
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("plant", [name for name in _PLANTS if "link" not in name])
 @pytest.mark.parametrize(
     "name",
@@ -198,7 +199,8 @@ def test_an_odd_request_is_left_aside(tmp_path: Path, redis_url: str, plant: str
         async with aggregating(plan, ledger, redis_url, tmp_path) as (_, task, desk):
             path, planted = tmp_path / RETRY_FILE, tmp_path / "planted"
             await asyncio.to_thread(_PLANTS[plant], planted)
-            planted.rename(path)  # whole: the empty beginning of one would be taken away
+            # Whole: the empty beginning of one would be taken away.
+            await asyncio.to_thread(planted.rename, path)
             async with asyncio.timeout(PATIENCE):
                 while not task.done() and await asyncio.to_thread(os.path.lexists, path):  # noqa: ASYNC110  nobody tells
                     await asyncio.sleep(0.01)
