@@ -277,12 +277,12 @@ impl Counts {
     }
 }
 
-fn pattern_of(name: &str) -> PyResult<Pattern> {
+pub(crate) fn pattern_of(name: &str) -> PyResult<Pattern> {
     Pattern::from_name(name)
         .ok_or_else(|| PyValueError::new_err(format!("no native pattern {name:?}")))
 }
 
-fn errors_of(mode: &str) -> PyResult<Errors> {
+pub(crate) fn errors_of(mode: &str) -> PyResult<Errors> {
     match mode {
         "strict" => Ok(Errors::Strict),
         "replace" => Ok(Errors::Replace),
@@ -304,7 +304,7 @@ fn limits(bytes: Option<u64>, entries: Option<u64>, text: Option<u64>) -> Limits
 
 /// What a payload says of itself.
 #[pyclass(module = "bpefleet.kernel", name = "PayloadInfo", frozen)]
-pub(crate) struct PayloadInfo(payload::Info);
+pub(crate) struct PayloadInfo(pub(crate) payload::Info);
 
 #[pymethods]
 impl PayloadInfo {

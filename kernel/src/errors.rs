@@ -8,7 +8,7 @@ use bpefleet_core::json::LineError;
 use bpefleet_core::payload;
 use bpefleet_core::table::Overflow;
 use pyo3::create_exception;
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PyOSError};
 use pyo3::prelude::*;
 
 create_exception!(
@@ -109,6 +109,19 @@ pub(crate) fn from_overflow(overflow: Overflow) -> PyErr {
 pub(crate) fn from_payload(error: &payload::PayloadError) -> PyErr {
     match error {
         payload::PayloadError::Overflow(overflow) => from_overflow(*overflow),
+        payload::PayloadError::Unreadable { code } => {
+            from_system(&std::io::Error::from_raw_os_error(*code))
+        }
         error => PayloadError::new_err(error.to_string()),
+    }
+}
+
+/// The exception for an error of the system.
+pub(crate) fn from_system(error: &std::io::Error) -> PyErr {
+    let text = error.to_string();
+    let reason = text.split(" (os error").next().unwrap_or_default();
+    match error.raw_os_error() {
+        Some(code) => PyOSError::new_err((code, reason.to_owned())),
+        None => PyOSError::new_err(text),
     }
 }

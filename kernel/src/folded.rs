@@ -1,15 +1,16 @@
 //! `FoldedCounts`: payloads added up, as a Python class.
 
 use std::num::NonZeroU64;
+use std::path::PathBuf;
 
-use bpefleet_core::payload::{self, FoldError, Folded};
+use bpefleet_core::payload::{self, FileError, FoldError, Folded, PayloadFile};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
 use crate::bytes::Bytes;
-use crate::counts::{digest_of, sorted_items};
-use crate::errors::{from_payload, guarded};
+use crate::counts::{digest_of, sorted_items, PayloadInfo};
+use crate::errors::{from_payload, from_system, guarded};
 
 /// The counts of several payloads together.
 ///
@@ -43,17 +44,43 @@ impl FoldedCounts {
         weights: Option<Vec<NonZeroU64>>,
     ) -> PyResult<Self> {
         let digest = digest_of(digest)?;
-        let weights = weights.unwrap_or_else(|| vec![NonZeroU64::MIN; payloads.len()]);
-        if weights.len() != payloads.len() {
-            let (weights, payloads) = (weights.len(), payloads.len());
-            let text = format!("{weights} weights for {payloads} payloads");
-            return Err(PyValueError::new_err(text));
-        }
+        let weights = weights_of(weights, payloads.len())?;
         let payloads: Vec<&[u8]> = payloads.iter().map(AsRef::as_ref).collect();
         let payloads: Vec<_> = payloads.into_iter().zip(weights).collect();
         guarded(|| {
             let folded = py
                 .detach(|| payload::fold_weighted(&payloads, &digest))
+                .map_err(|error| from_fold(py, &error))?;
+            Ok(Self { folded })
+        })
+    }
+
+    /// The counts of payloads in files, read in blocks: the result alone is in memory.
+    ///
+    /// Args:
+    ///     files: For each its path, and how many bytes there are before the payload, which ends
+    ///         with the file.
+    ///     digest: As above.
+    ///     weights: As above.
+    ///
+    /// Raises:
+    ///     PayloadError: As above.
+    ///     CountOverflow: As above.
+    ///     OSError: A file cannot be read, or is no regular file; `index` says which.
+    ///     OverflowError: As above.
+    ///     ValueError: As above.
+    #[staticmethod]
+    #[pyo3(signature = (files, digest, weights = None))]
+    fn of_files(
+        py: Python<'_>,
+        files: Vec<(PathBuf, u64)>,
+        digest: &[u8],
+        weights: Option<Vec<NonZeroU64>>,
+    ) -> PyResult<Self> {
+        let (digest, files) = (digest_of(digest)?, files_of(files, weights)?);
+        guarded(|| {
+            let folded = py
+                .detach(|| payload::fold_into_memory(&files, &digest))
                 .map_err(|error| from_fold(py, &error))?;
             Ok(Self { folded })
         })
@@ -84,9 +111,122 @@ impl FoldedCounts {
     }
 }
 
+/// Fold payloads in files into one, in memory that does not grow with them.
+///
+/// Each is read once, from front to back, and checked on the way. Equal counts give equal bytes:
+/// those of `FoldedCounts.payload`. The GIL is released meanwhile.
+///
+/// Args:
+///     files: For each its path, and how many bytes there are before the payload, which ends with
+///         the file.
+///     digest: The digest they must be bound to, 32 bytes.
+///     out: The file that gets the payload, which must be there; after an exception it has a part
+///         of it.
+///     start: Bytes that it has already; the payload is written behind them.
+///     weights: For each file how often its counts count, 1 or more; None: once.
+///     hashes: The first and the last hash of the pre-tokens that are wanted: all others are left
+///         out. Hashes have 64 bits, are spread evenly, and depend on the pre-token alone.
+///
+/// Returns:
+///     What the new payload says of itself.
+///
+/// Raises:
+///     PayloadError: One is damaged, or of another version or digest; `index` says which.
+///     CountOverflow: With that of `index`, the counts would no longer fit.
+///     OSError: A file cannot be read, or is no regular file: `index` says which. Or `out` cannot
+///         be written: then it is -1.
+///     OverflowError: A number is negative or needs more than 64 bits.
+///     ValueError: The digest has another length, a weight is 0, or there are not as many of them
+///         as files.
+#[pyfunction]
+#[pyo3(signature = (files, digest, out, start, *, weights = None, hashes = (0, u64::MAX)))]
+pub(crate) fn fold_files(
+    py: Python<'_>,
+    files: Vec<(PathBuf, u64)>,
+    digest: &[u8],
+    out: PathBuf,
+    start: u64,
+    weights: Option<Vec<NonZeroU64>>,
+    hashes: (u64, u64),
+) -> PyResult<PayloadInfo> {
+    let (digest, files) = (digest_of(digest)?, files_of(files, weights)?);
+    let hashes = hashes.0..=hashes.1;
+    guarded(|| {
+        py.detach(|| payload::fold_files(&files, &digest, &hashes, &out, start))
+            .map(PayloadInfo)
+            .map_err(|error| match error {
+                FileError::Payload(error) => from_fold(py, &error),
+                FileError::Output(error) => indexed(py, from_system(&error), -1),
+            })
+    })
+}
+
+/// Check a payload in a file to its end, likewise. The GIL is released meanwhile.
+///
+/// Args:
+///     path: The file.
+///     start: Bytes before the payload, which ends with the file.
+///     digest: The digest it must be bound to, 32 bytes.
+///
+/// Returns:
+///     What the payload says of itself.
+///
+/// Raises:
+///     PayloadError: It is damaged, or of another version or digest.
+///     OSError: The file cannot be read, or is no regular file.
+///     ValueError: The digest has another length.
+#[pyfunction]
+pub(crate) fn check_file(
+    py: Python<'_>,
+    path: PathBuf,
+    start: u64,
+    digest: &[u8],
+) -> PyResult<PayloadInfo> {
+    let digest = digest_of(digest)?;
+    let weight = NonZeroU64::MIN;
+    let file = PayloadFile {
+        path,
+        start,
+        weight,
+    };
+    guarded(|| {
+        py.detach(|| payload::check_file(&file, &digest))
+            .map(PayloadInfo)
+            .map_err(|error| from_payload(&error))
+    })
+}
+
+fn weights_of(weights: Option<Vec<NonZeroU64>>, payloads: usize) -> PyResult<Vec<NonZeroU64>> {
+    let weights = weights.unwrap_or_else(|| vec![NonZeroU64::MIN; payloads]);
+    if weights.len() == payloads {
+        return Ok(weights);
+    }
+    let weights = weights.len();
+    let text = format!("{weights} weights for {payloads} payloads");
+    Err(PyValueError::new_err(text))
+}
+
+fn files_of(
+    files: Vec<(PathBuf, u64)>,
+    weights: Option<Vec<NonZeroU64>>,
+) -> PyResult<Vec<PayloadFile>> {
+    let weights = weights_of(weights, files.len())?;
+    let files = files.into_iter().zip(weights);
+    let file = |((path, start), weight)| PayloadFile {
+        path,
+        start,
+        weight,
+    };
+    Ok(files.map(file).collect())
+}
+
 fn from_fold(py: Python<'_>, error: &FoldError) -> PyErr {
-    let exception = from_payload(&error.error);
-    match exception.value(py).setattr("index", error.index) {
+    let index = i64::try_from(error.index).unwrap_or(i64::MAX);
+    indexed(py, from_payload(&error.error), index)
+}
+
+fn indexed(py: Python<'_>, exception: PyErr, index: i64) -> PyErr {
+    match exception.value(py).setattr("index", index) {
         Ok(()) => exception,
         Err(other) => other,
     }

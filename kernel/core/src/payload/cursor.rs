@@ -12,6 +12,12 @@ impl<'b> Cursor<'b> {
         Self { bytes, at: 0 }
     }
 
+    /// How many bytes were read.
+    #[inline]
+    pub(super) fn place(&self) -> usize {
+        self.at
+    }
+
     /// Whether nothing is left.
     pub(super) fn is_at_end(&self) -> bool {
         self.at == self.bytes.len()

@@ -5,26 +5,33 @@
 //! took one payload after the other, 100 MB of English in two took 15.0 ms, 300 MB in 63 took 185;
 //! this takes 9.8 and 113.
 //!
-//! Some entries of each payload are read ahead. As far as all have been read, they are merged two by
-//! two, within the nearest cache, in a loop without an unpredictable branch: a merge that compares
-//! the heads of all payloads is mispredicted once or twice an entry.
+//! It goes in rounds, by stretches of hashes in which no payload has more than some hundred
+//! entries. These are merged two by two, within the nearest cache, in a loop without an
+//! unpredictable branch: a merge that compares the heads of all payloads is mispredicted once or
+//! twice an entry. So no more than a window of each payload is in memory, if it is in a file
+//! (`files`).
 //!
 //! Everything is checked on the way: payloads are foreign input, and nothing of the result is used
 //! before the last of them was read to its end.
 
 use std::num::NonZeroU64;
+use std::ops::RangeInclusive;
 
-use super::body::{self, Pretokens, BAD_ENTRY, OUT_OF_ORDER, TRAILING, WRONG_TOTAL};
-use super::cursor::Cursor;
+use super::body::{self, Pretokens};
 use super::form::{Entry, Form, Long, Word};
 use super::header::{HEADER_BYTES, TRAILER_BYTES};
+use super::pairwise::merge_all;
+use super::source::{Input, Source, Taken};
 use super::{body_of, read, Digest, Info, Limits, PayloadError};
 use crate::prefetch::prefer_large;
 use crate::table::key::{Mid, Short};
 use crate::table::Overflow;
 
-/// Entries read ahead of each payload.
-const AHEAD: usize = 256;
+/// Entries of the largest payload in a round.
+const ROUND: u64 = 256;
+
+/// All hashes.
+pub(super) const ALL: RangeInclusive<u64> = 0..=u64::MAX;
 
 /// The counts of some payloads together: a payload itself. See [`fold`].
 #[derive(Default)]
@@ -43,6 +50,21 @@ pub struct FoldError {
 }
 
 impl Folded {
+    /// Those of some sources. There is `room` from the start for so many bytes.
+    pub(super) fn of<I: Input>(
+        sources: &mut [Source<I>],
+        digest: &Digest,
+        room: usize,
+    ) -> Result<Self, FoldError> {
+        let mut payload = Vec::with_capacity(room);
+        prefer_large(payload.spare_capacity_mut());
+        payload.resize(HEADER_BYTES, 0);
+        let mut info = fold_sources(sources, digest, &ALL, &mut payload)?;
+        info.raw_size = (payload.len() - HEADER_BYTES) as u64;
+        info.write(&mut payload);
+        Ok(Self { payload, info })
+    }
+
     /// The counts as a payload: that of the table that would hold them all.
     #[must_use]
     pub fn payload(&self) -> &[u8] {
@@ -123,247 +145,198 @@ pub fn fold_weighted(
     digest: &Digest,
 ) -> Result<Folded, FoldError> {
     let mut sources = Vec::with_capacity(payloads.len());
-    let (mut pretokens, mut room) = (0u64, HEADER_BYTES + TRAILER_BYTES);
+    let mut room = HEADER_BYTES + TRAILER_BYTES;
     for (index, &(payload, weight)) in payloads.iter().enumerate() {
         let at = |error| FoldError { index, error };
         let info = read(payload, digest).map_err(at)?;
-        let weighted = info.pretokens.checked_mul(weight.get());
-        let total = weighted.and_then(|weighted| pretokens.checked_add(weighted));
-        pretokens = total.ok_or(at(PayloadError::Overflow(Overflow)))?;
         room += payload.len();
         if payloads.len() == 1 && weight == NonZeroU64::MIN {
             body::check(body_of(payload), &info, &Limits::NONE).map_err(at)?;
             let payload = payload.to_vec();
             return Ok(Folded { payload, info });
         }
-        sources.push(Source {
-            cursor: Cursor::new(body_of(payload)),
-            left: info.pretokens,
-            weight: weight.get(),
-            info,
-        });
+        sources.push(Source::new(body_of(payload), info, weight.get()));
     }
-    let mut payload = Vec::with_capacity(room);
-    prefer_large(payload.spare_capacity_mut());
-    payload.resize(HEADER_BYTES, 0);
-    let short = fold_width::<Word<Short>>(&mut sources, |info| info.short, &mut payload)?;
-    let mid = fold_width::<Word<Mid>>(&mut sources, |info| info.mid, &mut payload)?;
-    let long = fold_width::<Long>(&mut sources, |info| info.long, &mut payload)?;
-    for (index, source) in sources.iter().enumerate() {
-        let ended = source.at_end();
-        ended.map_err(|error| FoldError { index, error })?;
+    Folded::of(&mut sources, digest, room)
+}
+
+/// Where a folded body goes.
+pub(super) trait Output {
+    /// What is to be appended to.
+    fn buffer(&mut self) -> &mut Vec<u8>;
+    /// Called now and then.
+    fn drain(&mut self) {}
+    /// Called before the entries of each width.
+    fn begin(&mut self) {}
+    /// Called with the hashes of entries, ascending within a width.
+    fn see(&mut self, _: impl Iterator<Item = u64>) {}
+}
+
+impl Output for Vec<u8> {
+    fn buffer(&mut self) -> &mut Vec<u8> {
+        self
     }
-    let info = Info {
+}
+
+/// Appends the entries with certain hashes, added up. Returns what they are, without their size.
+pub(super) fn fold_sources<I: Input>(
+    sources: &mut [Source<I>],
+    digest: &Digest,
+    hashes: &RangeInclusive<u64>,
+    out: &mut impl Output,
+) -> Result<Info, FoldError> {
+    demand_room(sources)?;
+    let mut info = Info {
         digest: *digest,
-        pretokens,
-        short,
-        mid,
-        long,
-        raw_size: (payload.len() - HEADER_BYTES) as u64,
         ..Info::default()
     };
-    info.write(&mut payload);
-    Ok(Folded { payload, info })
+    info.short = fold_width::<Word<Short>, I>(sources, |i| i.short, hashes, &mut info, out)?;
+    info.mid = fold_width::<Word<Mid>, I>(sources, |i| i.mid, hashes, &mut info, out)?;
+    info.long = fold_width::<Long, I>(sources, |i| i.long, hashes, &mut info, out)?;
+    each(sources, Source::finish)?;
+    Ok(info)
 }
 
-/// A payload that is read.
-struct Source<'b> {
-    cursor: Cursor<'b>,
-    info: Info,
-    /// What is left of the header's total. No sum of counts exceeds the totals', which fit as
-    /// they are weighted.
-    left: u64,
-    /// How often each of its counts counts.
-    weight: u64,
+/// Refuses payloads whose counts would not fit together: no sum of them is checked after this.
+fn demand_room<I>(sources: &[Source<I>]) -> Result<(), FoldError> {
+    let mut pretokens = 0u64;
+    for (index, source) in sources.iter().enumerate() {
+        let weighted = source.info.pretokens.checked_mul(source.weight);
+        let total = weighted.and_then(|weighted| pretokens.checked_add(weighted));
+        let error = PayloadError::Overflow(Overflow);
+        pretokens = total.ok_or(FoldError { index, error })?;
+    }
+    Ok(())
 }
 
-impl Source<'_> {
-    fn at_end(&self) -> Result<(), PayloadError> {
-        if !self.cursor.is_at_end() {
-            return Err(TRAILING);
-        }
-        if self.left > 0 {
-            return Err(WRONG_TOTAL);
-        }
-        Ok(())
+/// Does something with each payload.
+fn each<I>(
+    sources: &mut [Source<I>],
+    mut call: impl FnMut(&mut Source<I>) -> Result<(), PayloadError>,
+) -> Result<(), FoldError> {
+    for (index, source) in sources.iter_mut().enumerate() {
+        call(source).map_err(|error| FoldError { index, error })?;
     }
-}
-
-/// The entries of one width in one payload.
-struct Stream<'s, 'b, F: Form> {
-    payload: usize,
-    source: &'s mut Source<'b>,
-    /// How many are not read yet.
-    left: u64,
-    /// Those read and not merged yet begin at `at`.
-    ahead: Vec<Entry<F::Pretoken<'b>>>,
-    at: usize,
-}
-
-impl<'b, F: Form> Stream<'_, 'b, F> {
-    /// Whether there is enough to merge, or no more to read. Enough is not only many: of entries
-    /// with one hash nobody can tell that they are all.
-    fn is_full(&self, enough: usize) -> bool {
-        let ahead = &self.ahead[self.at..];
-        let differ = ahead.first().map(|entry| entry.hash) != ahead.last().map(|entry| entry.hash);
-        self.left == 0 || (ahead.len() >= enough && differ)
-    }
-
-    /// Reads on where there is not enough.
-    fn refill(&mut self) -> Result<(), FoldError> {
-        if self.is_full(AHEAD / 2) {
-            return Ok(());
-        }
-        // The last one stays, for what follows is compared with it.
-        let spent = self.at.min(self.ahead.len().saturating_sub(1));
-        self.ahead.drain(..spent);
-        self.at -= spent;
-        let read = self.read();
-        read.map_err(|error| FoldError {
-            index: self.payload,
-            error,
-        })
-    }
-
-    fn read(&mut self) -> Result<(), PayloadError> {
-        let mut last = self.ahead.last().map(Entry::place);
-        while !self.is_full(AHEAD) {
-            let source = &mut *self.source;
-            let mut entry = F::read(&mut source.cursor).ok_or(BAD_ENTRY)?;
-            source.left = source.left.checked_sub(entry.count).ok_or(WRONG_TOTAL)?;
-            let place = Some(entry.place());
-            if place <= last {
-                return Err(OUT_OF_ORDER);
-            }
-            last = place;
-            entry.count *= source.weight;
-            self.ahead.push(entry);
-            self.left -= 1;
-        }
-        Ok(())
-    }
-
-    /// The last hash below which everything has been read.
-    fn known(&self) -> u64 {
-        match self.ahead.last() {
-            // Another entry may have the same hash.
-            Some(last) if self.left > 0 => last.hash.saturating_sub(1),
-            _ => u64::MAX,
-        }
-    }
-
-    /// What was read up to a hash, and not given yet.
-    fn take(&mut self, last: u64, found: &mut Vec<Entry<F::Pretoken<'b>>>) {
-        let ahead = &self.ahead[self.at..];
-        let more = ahead.partition_point(|entry| entry.hash <= last);
-        found.clear();
-        found.extend_from_slice(&ahead[..more]);
-        self.at += more;
-    }
+    Ok(())
 }
 
 /// Appends the entries of one width; how many they are.
-fn fold_width<F: Form>(
-    sources: &mut [Source<'_>],
+fn fold_width<F: Form, I: Input>(
+    sources: &mut [Source<I>],
     entries: impl Fn(&Info) -> u64,
-    out: &mut Vec<u8>,
+    hashes: &RangeInclusive<u64>,
+    info: &mut Info,
+    out: &mut impl Output,
 ) -> Result<u64, FoldError> {
-    let streams = sources.iter_mut().enumerate();
-    let mut streams: Vec<Stream<'_, '_, F>> = streams
-        .map(|(payload, source)| Stream {
-            payload,
-            left: entries(&source.info),
-            source,
-            ahead: Vec::with_capacity(AHEAD),
-            at: 0,
-        })
-        .collect();
-    let mut found: Vec<Vec<_>> = streams.iter().map(|_| Vec::new()).collect();
+    let (mut from, last) = (*hashes.start(), *hashes.end());
+    let mut most = 0;
+    each(sources, |source| {
+        let entries = entries(&source.info);
+        most = most.max(entries);
+        source.begin(entries);
+        match from.checked_sub(1) {
+            Some(before) => source.skip::<F>(0, before),
+            None => Ok(()),
+        }
+    })?;
+    out.begin();
+    let (mut step, mut unique) = (u64::MAX / (most / ROUND + 1), 0);
     let mut spare = Vec::new();
-    let mut unique = 0;
-    loop {
-        streams.iter_mut().try_for_each(Stream::refill)?;
-        let Some(last) = streams.iter().map(Stream::known).min() else {
-            break;
+    while !sources.iter().all(Source::is_spent) {
+        each(sources, Source::prepare)?;
+        let until = from.saturating_add(step).min(last);
+        let round = Round::read::<F, I>(sources, from, until, &mut spare, |merged| {
+            for entry in merged {
+                F::write(entry.pretoken, entry.count, out.buffer());
+                info.pretokens += entry.count;
+            }
+            unique += merged.len() as u64;
+            out.see(merged.iter().map(|entry| entry.hash));
+        })?;
+        out.drain();
+        let Some(bound) = round.take(sources) else {
+            continue;
         };
-        for (stream, found) in streams.iter_mut().zip(&mut found) {
-            stream.take(last, found);
-        }
-        let merged = merge_all(&mut found, &mut spare);
-        for entry in merged {
-            F::write(entry.pretoken, entry.count, out);
-        }
-        unique += merged.len() as u64;
-        if last == u64::MAX {
+        if bound == last {
             break;
         }
+        from = bound + 1;
+        step = round.next_step(step);
+    }
+    if let Some(behind) = last.checked_add(1) {
+        each(sources, |source| source.skip::<F>(behind, u64::MAX))?;
     }
     Ok(unique)
 }
 
-/// Merges all into the first: by twos, then the results by twos, and so on.
-fn merge_all<'f, P: Copy + Ord>(
-    found: &'f mut [Vec<Entry<P>>],
-    spare: &mut Vec<Entry<P>>,
-) -> &'f [Entry<P>] {
-    let mut apart = 1;
-    while apart < found.len() {
-        for group in found.chunks_mut(2 * apart) {
-            if group.len() > apart {
-                let (ours, theirs) = group.split_at_mut(apart);
-                merge(&ours[0], &theirs[0], spare);
-                std::mem::swap(&mut ours[0], spare);
+/// A stretch of hashes, merged.
+struct Round {
+    /// The last of its hashes; `None` if not even the first is known.
+    bound: Option<u64>,
+    taken: Vec<Taken>,
+}
+
+impl Round {
+    /// Merges what all payloads have, as far as each of them was read.
+    fn read<F: Form, I: Input>(
+        sources: &[Source<I>],
+        from: u64,
+        until: u64,
+        spare: &mut Vec<Vec<Entry<F::Pretoken<'static>>>>,
+        write: impl FnOnce(&[Entry<F::Pretoken<'_>>]),
+    ) -> Result<Self, FoldError> {
+        let mut found = Vec::with_capacity(sources.len());
+        for (index, source) in sources.iter().enumerate() {
+            let room = spare.pop().map_or_else(Vec::new, emptied);
+            let read = source.read::<F>(from, until, room);
+            found.push(read.map_err(|error| FoldError { index, error })?);
+        }
+        let known = found.iter().map(|found| found.known).min().flatten();
+        let bound = known.filter(|&known| known >= from);
+        if let Some(bound) = bound.filter(|&bound| bound < until) {
+            for (source, found) in sources.iter().zip(&mut found) {
+                source.give_back::<F>(found, bound);
             }
         }
-        apart *= 2;
-    }
-    found.first().map_or(&[], Vec::as_slice)
-}
-
-/// Merges two sorted sequences, adding up what both hold.
-#[allow(
-    clippy::needless_bitwise_bool,
-    reason = "`||` is a branch that nobody can predict"
-)]
-fn merge<P: Copy + Ord>(ours: &[Entry<P>], theirs: &[Entry<P>], out: &mut Vec<Entry<P>>) {
-    out.clear();
-    out.reserve(ours.len() + theirs.len());
-    let (mut here, mut there) = (0, 0);
-    let mut alike = true;
-    while let (Some(our), Some(their)) = (ours.get(here), theirs.get(there)) {
-        let (is_ours, is_theirs) = (our.hash <= their.hash, their.hash <= our.hash);
-        let apart = our.hash != their.hash;
-        alike &= apart | (our.pretoken == their.pretoken);
-        out.push(Entry {
-            hash: our.hash.min(their.hash),
-            // By index: a choice that is made without a branch.
-            pretoken: [their, our][usize::from(is_ours)].pretoken,
-            count: our.count * u64::from(is_ours) + their.count * u64::from(is_theirs),
-        });
-        here += usize::from(is_ours);
-        there += usize::from(is_theirs);
-    }
-    out.extend_from_slice(&ours[here..]);
-    out.extend_from_slice(&theirs[there..]);
-    if !alike {
-        merge_unlike(ours, theirs, out);
-    }
-}
-
-/// `merge` where two pre-tokens have one hash.
-#[cold]
-fn merge_unlike<P: Copy + Ord>(ours: &[Entry<P>], theirs: &[Entry<P>], out: &mut Vec<Entry<P>>) {
-    out.clear();
-    let (mut ours, mut theirs) = (ours.iter().peekable(), theirs.iter().peekable());
-    while let (Some(our), Some(their)) = (ours.peek(), theirs.peek()) {
-        let (our_place, their_place) = (our.place(), their.place());
-        let mut entry = **if our_place <= their_place { our } else { their };
-        if our_place == their_place {
-            entry.count += their.count;
+        let (mut entries, taken): (Vec<_>, _) = found
+            .into_iter()
+            .map(|found| (found.entries, found.taken))
+            .unzip();
+        let mut room = spare.pop().map_or_else(Vec::new, emptied);
+        if bound.is_some() {
+            write(merge_all(&mut entries, &mut room));
         }
-        out.push(entry);
-        ours.next_if(|_| our_place <= their_place);
-        theirs.next_if(|_| their_place <= our_place);
+        entries.push(room);
+        spare.extend(entries.into_iter().map(emptied).rev());
+        Ok(Self { bound, taken })
     }
-    out.extend(ours.chain(theirs));
+
+    /// Goes on behind it. Returns the last hash.
+    fn take<I: Input>(&self, sources: &mut [Source<I>]) -> Option<u64> {
+        for (source, taken) in sources.iter_mut().zip(&self.taken) {
+            if self.bound.is_some() {
+                source.take(taken);
+            } else {
+                source.ask(taken);
+            }
+        }
+        self.bound
+    }
+
+    /// How many hashes the next one is to have: hashes may be denser in one place than in another.
+    fn next_step(&self, step: u64) -> u64 {
+        let most = self.taken.iter().map(|taken| taken.entries as u64).max();
+        match most.unwrap_or(0) {
+            most if most < ROUND / 4 => step.saturating_mul(2),
+            most if most < 2 * ROUND => step,
+            _ => (step / 2).max(1),
+        }
+    }
+}
+
+/// The memory of entries for others, which are of the same width and so of the same size.
+fn emptied<P, Q>(mut entries: Vec<Entry<P>>) -> Vec<Entry<Q>> {
+    entries.clear();
+    let none = |_| unreachable!("it is empty");
+    entries.into_iter().map(none).collect()
 }

@@ -20,6 +20,10 @@ const MAGIC: &[u8; 8] = b"bpefleet";
 pub(super) const HEADER_BYTES: usize = 8 + 4 + 4 + DIGEST_BYTES + 5 * 8;
 /// Bytes after the body: the checksum.
 pub(super) const TRAILER_BYTES: usize = 8;
+/// Where the header has zeros.
+pub(super) const PADDING: std::ops::Range<usize> = 12..16;
+pub(super) const BELONGS_TO_NOTHING: PayloadError =
+    PayloadError::Malformed("bytes that belong to nothing");
 
 /// What a payload says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,8 +73,24 @@ impl Info {
             .saturating_add(self.long)
     }
 
+    /// Refuses another digest.
+    pub(super) fn demand(&self, digest: &Digest) -> Result<(), PayloadError> {
+        if self.digest == *digest {
+            return Ok(());
+        }
+        let (found, expected) = (self.digest, *digest);
+        Err(PayloadError::Digest { found, expected })
+    }
+
     /// Writes the header into the first bytes of `payload` and appends the checksum.
     pub(super) fn write(&self, payload: &mut Vec<u8>) {
+        payload[..HEADER_BYTES].copy_from_slice(&self.header());
+        let checksum = xxh3_64(payload);
+        payload.extend_from_slice(&checksum.to_le_bytes());
+    }
+
+    /// The header.
+    pub(super) fn header(&self) -> Vec<u8> {
         let mut header = Vec::with_capacity(HEADER_BYTES);
         header.extend_from_slice(MAGIC);
         header.extend_from_slice(&self.version.to_le_bytes());
@@ -85,21 +105,35 @@ impl Info {
         ] {
             header.extend_from_slice(&number.to_le_bytes());
         }
-        payload[..HEADER_BYTES].copy_from_slice(&header);
-        let checksum = xxh3_64(payload);
-        payload.extend_from_slice(&checksum.to_le_bytes());
+        header
     }
 
     /// Reads the header and checks version, size and checksum.
     pub(super) fn read(payload: &[u8]) -> Result<Self, PayloadError> {
-        let mut cursor = Cursor::new(payload);
-        Self::parse(&mut cursor, payload).unwrap_or(Err(PayloadError::Truncated {
+        let truncated = || PayloadError::Truncated {
             size: payload.len(),
-        }))
+        };
+        let info = Self::read_header(payload).ok_or_else(truncated)??;
+        let (before, checksum) = payload
+            .split_last_chunk::<TRAILER_BYTES>()
+            .ok_or_else(truncated)?;
+        let body = before.len().checked_sub(HEADER_BYTES);
+        let body = body.ok_or_else(truncated)? as u64;
+        if body < info.raw_size {
+            return Err(truncated());
+        }
+        if u64::from_le_bytes(*checksum) != xxh3_64(before) {
+            return Err(PayloadError::Checksum);
+        }
+        if body > info.raw_size || payload[PADDING] != [0; 4] {
+            return Err(BELONGS_TO_NOTHING);
+        }
+        Ok(info)
     }
 
-    /// `None` when the payload ends too early.
-    fn parse(cursor: &mut Cursor<'_>, payload: &[u8]) -> Option<Result<Self, PayloadError>> {
+    /// Reads the header. `None` when the payload ends before it does.
+    pub(super) fn read_header(payload: &[u8]) -> Option<Result<Self, PayloadError>> {
+        let mut cursor = Cursor::new(payload);
         if cursor.array::<8>()? != *MAGIC {
             return Some(Err(PayloadError::NotAPayload));
         }
@@ -107,10 +141,10 @@ impl Info {
         if version != FORMAT_VERSION {
             return Some(Err(PayloadError::Version { found: version }));
         }
-        let padding = cursor.array::<4>()?;
+        cursor.array::<4>()?;
         let digest = cursor.array()?;
         let mut number = || cursor.array().map(u64::from_le_bytes);
-        let info = Self {
+        Some(Ok(Self {
             version,
             digest,
             pretokens: number()?,
@@ -119,18 +153,6 @@ impl Info {
             long: number()?,
             raw_size: number()?,
             least_hashes: Vec::new(),
-        };
-        let (before, checksum) = payload.split_last_chunk::<TRAILER_BYTES>()?;
-        let body = before.len().checked_sub(HEADER_BYTES)? as u64;
-        if body < info.raw_size {
-            return None;
-        }
-        Some(if u64::from_le_bytes(*checksum) != xxh3_64(before) {
-            Err(PayloadError::Checksum)
-        } else if body > info.raw_size || padding != [0; 4] {
-            Err(PayloadError::Malformed("bytes that belong to nothing"))
-        } else {
-            Ok(info)
-        })
+        }))
     }
 }

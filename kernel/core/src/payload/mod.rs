@@ -20,13 +20,19 @@
 
 mod body;
 mod cursor;
+mod files;
 mod fold;
 mod form;
 mod header;
+mod pairwise;
+mod source;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 
 pub use body::SAMPLE;
+pub use files::{check_file, fold_files, fold_into_memory, FileError, PayloadFile};
 pub use fold::{fold, fold_weighted, FoldError, Folded};
 pub use header::{Digest, Info, DIGEST_BYTES, FORMAT_VERSION};
 
@@ -70,6 +76,11 @@ pub enum PayloadError {
     Malformed(&'static str),
     /// The counts do not fit, alone or together with those of the table.
     Overflow(Overflow),
+    /// The file that it is in cannot be read.
+    Unreadable {
+        /// The system's number for the reason.
+        code: i32,
+    },
 }
 
 impl fmt::Display for PayloadError {
@@ -92,6 +103,7 @@ impl fmt::Display for PayloadError {
             }
             Self::Malformed(what) => write!(f, "malformed: {what}"),
             Self::Overflow(overflow) => overflow.fmt(f),
+            Self::Unreadable { code } => std::io::Error::from_raw_os_error(*code).fmt(f),
         }
     }
 }
@@ -196,10 +208,7 @@ pub fn check(payload: &[u8], digest: &Digest, limits: &Limits) -> Result<Info, P
 /// The header of an undamaged payload, if it is bound to `digest`.
 fn read(payload: &[u8], digest: &Digest) -> Result<Info, PayloadError> {
     let info = Info::read(payload)?;
-    if info.digest != *digest {
-        let (found, expected) = (info.digest, *digest);
-        return Err(PayloadError::Digest { found, expected });
-    }
+    info.demand(digest)?;
     Ok(info)
 }
 

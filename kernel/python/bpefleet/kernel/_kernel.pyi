@@ -1,6 +1,7 @@
-"""Scan, count, fold and merge: the compiled half of bpefleet. Import `bpefleet.kernel` instead."""
+"""Scan, count, fold, merge, encode: the compiled half of bpefleet. Import `bpefleet.kernel`."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike
 from typing import Final, Literal, final
 
 from typing_extensions import Buffer
@@ -16,7 +17,10 @@ __all__ = [
     "CountOverflow",
     "Counts",
     "Cutter",
+    "Encoded",
+    "Encoder",
     "FoldedCounts",
+    "Integers",
     "InvalidUtf8",
     "JsonLineError",
     "JsonTexts",
@@ -28,6 +32,8 @@ __all__ = [
     "PayloadInfo",
     "Sampler",
     "Taken",
+    "check_file",
+    "fold_files",
     "json_texts",
     "merge",
 ]
@@ -318,6 +324,164 @@ class Cutter:
         """
 
 @final
+class Integers(Buffer):
+    """Integers in memory: `memoryview(it)`, or `numpy.asarray(it)`, reads them without a copy.
+
+    Ids have 32 bits (format `I`), ends 64 (format `Q`), in the machine's order. Nobody can change
+    them.
+    """
+
+    def __len__(self) -> int: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+@final
+class Encoded:
+    """Ids of documents."""
+
+    @property
+    def ids(self) -> Integers:
+        """All ids, document after document: 32 bits each. None if they were only counted."""
+    @property
+    def ends(self) -> Integers:
+        """For each document the number of ids up to its end: 64 bits each."""
+    @property
+    def replaced(self) -> int:
+        """Sequences of bytes that were not UTF-8, and replaced."""
+
+@final
+class Encoder:
+    """Encodes text by a vocabulary, a split rule and special tokens.
+
+    Threads may share it. Each call uses a cache of its own, of 64 MiB at the most, which stays for
+    the next call.
+
+    Args:
+        ranks: Token to id; each byte is a token. By tiktoken's rule a pre-token that is a token is
+            that token; of any other those neighbours merge first whose joined bytes have the
+            lowest id.
+        pattern: A name in `PATTERNS`; empty if what lies between special tokens is one pre-token.
+        special_tokens: Special token to id.
+        merges: Pairs of tokens. If given, neighbours merge in this order, as in Hugging Face's
+            tokenizers, and a pre-token that is a token is not looked for.
+        ignore_merges: With `merges`: do look for it, as `ignore_merges` of Hugging Face has it.
+
+    Raises:
+        ValueError: No such pattern, an empty special token, a byte without a token, two tokens
+            with one id, or a merge of what is no token.
+        OverflowError: An id is negative or needs more than 32 bits.
+    """
+
+    def __new__(
+        cls,
+        ranks: Mapping[bytes, int],
+        pattern: str,
+        special_tokens: Mapping[str, int] | None = None,
+        *,
+        merges: Sequence[tuple[bytes, bytes]] | None = None,
+        ignore_merges: bool = False,
+    ) -> Encoder: ...
+    def __len__(self) -> int: ...
+    @property
+    def memory(self) -> int:
+        """Bytes of memory held: of the vocabulary, and of the caches that no call is using."""
+    def encode(self, text: str | Buffer, allowed_special: Sequence[str] | None = None) -> list[int]:
+        """The ids of a text.
+
+        The GIL is released meanwhile, unless the text is short.
+
+        Args:
+            text: `str`, whose lone halves of surrogate pairs become U+FFFD; or UTF-8.
+            allowed_special: The special tokens that become their ids, the longest of several at
+                one place; others are text like any other. None: all there are.
+
+        Raises:
+            InvalidUtf8: The bytes are not UTF-8.
+        """
+    def encode_to_array(
+        self, text: str | Buffer, allowed_special: Sequence[str] | None = None
+    ) -> Integers:
+        """The ids of a text as `encode` gives them, in an array.
+
+        Args:
+            text: As for `encode`.
+            allowed_special: Likewise.
+
+        Raises:
+            InvalidUtf8: The bytes are not UTF-8.
+        """
+    def count(self, text: str | Buffer, allowed_special: Sequence[str] | None = None) -> int:
+        """How many ids a text has.
+
+        Args:
+            text: As for `encode`.
+            allowed_special: Likewise.
+
+        Raises:
+            InvalidUtf8: The bytes are not UTF-8.
+        """
+    def encode_documents(
+        self,
+        data: Buffer,
+        offsets: Buffer,
+        *,
+        allowed_special: Sequence[str] | None = None,
+        threads: int = 1,
+        errors: Literal["strict", "replace"] = "strict",
+        offset_bytes: Literal[4, 8] = 8,
+        progress: Callable[[int], object] | None = None,
+    ) -> Encoded:
+        """The ids of documents, each scanned alone.
+
+        Document i is `data[offsets[i]:offsets[i + 1]]`, as in Arrow's arrays of text. The GIL is
+        released meanwhile.
+
+        Args:
+            data: As for `Counts.count_documents`.
+            offsets: Likewise.
+            allowed_special: As for `encode`; found within a document only.
+            threads: How many may work. What comes out is the same.
+            errors: `strict`, or `replace` to encode U+FFFD for each ill-formed sequence.
+            offset_bytes: Bytes of an offset, 4 or 8.
+            progress: Called about ten times a second with the number of bytes done. What it
+                raises ends the call.
+
+        Raises:
+            InvalidUtf8: A document is not UTF-8, in strict mode; `offset` is a place in `data`.
+            BufferError: A buffer is not contiguous.
+            ValueError: Offsets that descend or lie outside `data`, or no such error mode.
+        """
+    def count_documents(
+        self,
+        data: Buffer,
+        offsets: Buffer,
+        *,
+        allowed_special: Sequence[str] | None = None,
+        threads: int = 1,
+        errors: Literal["strict", "replace"] = "strict",
+        offset_bytes: Literal[4, 8] = 8,
+        progress: Callable[[int], object] | None = None,
+    ) -> Encoded:
+        """How many ids documents have: as `encode_documents`, but none are kept.
+
+        Args:
+            data: As for `encode_documents`.
+            offsets: Likewise.
+            allowed_special: Likewise.
+            threads: Likewise.
+            errors: Likewise.
+            offset_bytes: Likewise.
+            progress: Likewise.
+
+        Returns:
+            `ends` as of `encode_documents`; `ids` is empty.
+
+        Raises:
+            InvalidUtf8: As for `encode_documents`.
+            BufferError: Likewise.
+            ValueError: Likewise.
+        """
+
+@final
 class FoldedCounts:
     """The counts of several payloads together.
 
@@ -340,6 +504,27 @@ class FoldedCounts:
     def __new__(
         cls, payloads: Sequence[Buffer], digest: bytes, weights: Sequence[int] | None = None
     ) -> FoldedCounts: ...
+    @staticmethod
+    def of_files(
+        files: Sequence[tuple[str | PathLike[str], int]],
+        digest: bytes,
+        weights: Sequence[int] | None = None,
+    ) -> FoldedCounts:
+        """The counts of payloads in files, read in blocks: the result alone is in memory.
+
+        Args:
+            files: For each its path, and how many bytes there are before the payload, which ends
+                with the file.
+            digest: As above.
+            weights: As above.
+
+        Raises:
+            PayloadError: As above.
+            CountOverflow: As above.
+            OSError: A file cannot be read, or is no regular file; `index` says which.
+            OverflowError: As above.
+            ValueError: As above.
+        """
     def __len__(self) -> int: ...
     @property
     def pretokens(self) -> int:
@@ -353,6 +538,61 @@ class FoldedCounts:
         Returns:
             A list of as many pairs as there are different pre-tokens.
         """
+
+def fold_files(
+    files: Sequence[tuple[str | PathLike[str], int]],
+    digest: bytes,
+    out: str | PathLike[str],
+    start: int,
+    *,
+    weights: Sequence[int] | None = None,
+    hashes: tuple[int, int] = ...,
+) -> PayloadInfo:
+    """Fold payloads in files into one, in memory that does not grow with them.
+
+    Each is read once, from front to back, and checked on the way. Equal counts give equal bytes:
+    those of `FoldedCounts.payload`. The GIL is released meanwhile.
+
+    Args:
+        files: For each its path, and how many bytes there are before the payload, which ends with
+            the file.
+        digest: The digest they must be bound to, 32 bytes.
+        out: The file that gets the payload, which must be there; after an exception it has a part
+            of it.
+        start: Bytes that it has already; the payload is written behind them.
+        weights: For each file how often its counts count, 1 or more; None: once.
+        hashes: The first and the last hash of the pre-tokens that are wanted: all others are left
+            out. Hashes have 64 bits, are spread evenly, and depend on the pre-token alone.
+
+    Returns:
+        What the new payload says of itself.
+
+    Raises:
+        PayloadError: One is damaged, or of another version or digest; `index` says which.
+        CountOverflow: With that of `index`, the counts would no longer fit.
+        OSError: A file cannot be read, or is no regular file: `index` says which. Or `out` cannot
+            be written: then it is -1.
+        OverflowError: A number is negative or needs more than 64 bits.
+        ValueError: The digest has another length, a weight is 0, or there are not as many of them
+            as files.
+    """
+
+def check_file(path: str | PathLike[str], start: int, digest: bytes) -> PayloadInfo:
+    """Check a payload in a file to its end, likewise. The GIL is released meanwhile.
+
+    Args:
+        path: The file.
+        start: Bytes before the payload, which ends with the file.
+        digest: The digest it must be bound to, 32 bytes.
+
+    Returns:
+        What the payload says of itself.
+
+    Raises:
+        PayloadError: It is damaged, or of another version or digest.
+        OSError: The file cannot be read, or is no regular file.
+        ValueError: The digest has another length.
+    """
 
 @final
 class JsonTexts:
