@@ -18,6 +18,7 @@ from bpefleet.dashboard.metrics import RunsCollector
 from bpefleet.dashboard.reading.view import View
 from bpefleet.producer.fleet.server import EmbeddedServer
 from bpefleet.shared.wire.keys import QUEUE
+from bpefleet.shared.wire.status import SourceView
 from tests import web
 from tests.dashboard.samples import RUN, post, sample_detail, sample_snapshot
 from tests.dashboard.serving import dashboard
@@ -48,6 +49,33 @@ def samples(board: Dashboard) -> dict[tuple[str, frozenset[tuple[str, str]]], fl
         (sample.name, frozenset(sample.labels.items())): sample.value
         for family in text_string_to_metric_families(text)
         for sample in family.samples
+    }
+
+
+def test_metrics_of_the_sources_of_a_mixture() -> None:
+    sources = (
+        SourceView("web", "1", 0.5, 3, 4000, 900, 70, 2, 0.25),
+        SourceView("code", "3", 1.0, 1, 2000, 900, 0, 0, 0.75),
+    )
+    view = View(sample_snapshot(sources=sources), None)
+    collector = RunsCollector({RUN: view}, redis_answers=True, queue_jobs=0)
+    found = {
+        (sample.name, sample.labels["source"]): sample.value
+        for family in collector.collect()
+        for sample in family.samples
+        if "source" in sample.labels
+    }
+    assert found == {
+        ("bpefleet_source_bytes_total", "web"): 4000,
+        ("bpefleet_source_bytes_total", "code"): 2000,
+        ("bpefleet_source_pretokens_total", "web"): 900,
+        ("bpefleet_source_pretokens_total", "code"): 900,
+        ("bpefleet_source_records_total", "web"): 70,
+        ("bpefleet_source_records_total", "code"): 0,
+        ("bpefleet_source_records_absent_total", "web"): 2,
+        ("bpefleet_source_records_absent_total", "code"): 0,
+        ("bpefleet_source_share_ratio", "web"): 0.25,
+        ("bpefleet_source_share_ratio", "code"): 0.75,
     }
 
 
