@@ -17,7 +17,7 @@ from bpefleet.shared.queue.jobs import RESULT_TTL
 from bpefleet.shared.wire import keys, rq_keys
 from bpefleet.shared.wire.event import event_fields
 from bpefleet.shared.wire.failures import LOST_AFTER
-from bpefleet.shared.wire.messages import Counted, Reduced
+from bpefleet.shared.wire.messages import Counted
 
 if TYPE_CHECKING:
     from redis.client import Pipeline
@@ -49,25 +49,13 @@ class Attempt:
     @property
     def chunk(self) -> int:
         """The chunk that its job is on."""
-        place = keys.run_and_chunk(self.job)
-        assert place is not None  # noqa: S101  it was queued by us
-        return place[1]
-
-    @property
-    def kind(self) -> str:
-        """What is done with it."""
-        return keys.kind_of(self.job)
+        return int(self.job.rpartition("-")[2])
 
     @cached_property
-    def spec(self) -> dict[str, Any]:
-        """What the job says."""
-        _, _, (_, _, spec), _ = orjson.loads(zlib.decompress(self.fields[b"data"]))
-        return dict(spec)
-
-    @property
     def digest(self) -> str:
-        """The digest that counts must carry."""
-        return str(self.spec["digest"])
+        """The digest that counts must carry, from what the job says."""
+        _, _, (_, _, spec), _ = orjson.loads(zlib.decompress(self.fields[b"data"]))
+        return str(spec["digest"])
 
     def heartbeat(self, pipeline: Pipeline) -> None:
         """The sign of life of a work-horse."""
@@ -111,16 +99,11 @@ def began(pipeline: Pipeline, attempt: Attempt) -> None:
         pipeline.hset(job, mapping={keys.STAGE_FIELD: stage, keys.LOG_FIELD: "a line\n" * 8})
 
 
-def left(pipeline: Pipeline, attempt: Attempt, payload: bytes, signer: Signer) -> Counted:
-    """A work-horse leaves its counts in Redis."""
-    counted = counted_by(attempt, payload, signer)
-    pipeline.set(counted.key, payload, ex=keys.PAYLOAD_TTL)
-    return counted
-
-
-def ended(pipeline: Pipeline, attempt: Attempt, counted: Counted | Reduced, signer: Signer) -> None:
-    """A work-horse tells what came of its job, and its worker is idle again."""
+def ended(pipeline: Pipeline, attempt: Attempt, payload: bytes, signer: Signer) -> None:
+    """A work-horse leaves its counts and tells of them, and its worker is idle again."""
     job, worker = rq_keys.job_key(attempt.job), rq_keys.worker_key(attempt.worker)
+    counted = _counted(attempt, payload, signer)
+    pipeline.set(counted.key, payload, ex=keys.PAYLOAD_TTL)
     pipeline.smembers(job + b":dependents")
     pipeline.hincrby(worker, "successful_job_count", 1)
     pipeline.hincrbyfloat(worker, "total_working_time", counted.seconds)
@@ -133,7 +116,7 @@ def ended(pipeline: Pipeline, attempt: Attempt, counted: Counted | Reduced, sign
     pipeline.zadd(_FINISHED, {attempt.job: time.time() + RESULT_TTL})
     stream = keys.events_key(attempt.run)
     tried = attempt.fields[b"enqueued_at"].decode()
-    event: Any = event_fields(signer, attempt.run, attempt.chunk, tried, counted, attempt.kind)
+    event: Any = event_fields(signer, attempt.run, attempt.chunk, tried, counted)
     pipeline.xadd(stream, event)
     pipeline.expire(stream, keys.EVENTS_TTL)
     pipeline.expire(job, RESULT_TTL)
@@ -145,13 +128,10 @@ def ended(pipeline: Pipeline, attempt: Attempt, counted: Counted | Reduced, sign
     pipeline.hset(worker, "state", "idle")
 
 
-def counted_by(attempt: Attempt, payload: bytes, signer: Signer, file: str = "") -> Counted:
-    """What a worker says of its counts; of those in an exchange, in which file they are."""
+def _counted(attempt: Attempt, payload: bytes, signer: Signer) -> Counted:
     answer, now = attempt.answer, time.time()
-    key = keys.payload_key(attempt.run, attempt.chunk, secrets.token_hex(8))
     return Counted(
-        key="" if file else key,
-        file=file,
+        key=keys.payload_key(attempt.run, attempt.chunk, secrets.token_hex(8)),
         sha256=signer.fingerprint(payload),
         size=len(payload),
         bytes_read=answer.text,

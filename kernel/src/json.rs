@@ -14,24 +14,51 @@ const MOST_KEYS: usize = 100;
 /// The texts of some records, as `Counts.count_documents` takes them.
 #[pyclass(module = "bpefleet.kernel", name = "JsonTexts", frozen)]
 pub(crate) struct JsonTexts {
-    /// The texts, one after the other.
-    #[pyo3(get)]
     data: Py<PyBytes>,
-    /// Text i is `data[offsets[i]:offsets[i + 1]]`: native integers of 8 bytes.
-    #[pyo3(get)]
     offsets: Py<PyBytes>,
-    /// Where in the lines the record of each text begins: native integers of 8 bytes.
-    #[pyo3(get)]
     starts: Py<PyBytes>,
-    /// All records, those without a text too.
-    #[pyo3(get)]
     records: u64,
-    /// Records without a text: the field is missing or null.
-    #[pyo3(get)]
     absent: u64,
-    /// The keys of the first record, each once; none where there is no record.
-    #[pyo3(get)]
     fields: Vec<String>,
+}
+
+#[pymethods]
+impl JsonTexts {
+    /// The texts, one after the other.
+    #[getter]
+    fn data(&self, py: Python<'_>) -> Py<PyBytes> {
+        self.data.clone_ref(py)
+    }
+
+    /// Text i is `data[offsets[i]:offsets[i + 1]]`: native integers of 8 bytes.
+    #[getter]
+    fn offsets(&self, py: Python<'_>) -> Py<PyBytes> {
+        self.offsets.clone_ref(py)
+    }
+
+    /// Where in the lines the record of each text begins: native integers of 8 bytes.
+    #[getter]
+    fn starts(&self, py: Python<'_>) -> Py<PyBytes> {
+        self.starts.clone_ref(py)
+    }
+
+    /// All records, those without a text too.
+    #[getter]
+    fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Records without a text: the field is missing or null.
+    #[getter]
+    fn absent(&self) -> u64 {
+        self.absent
+    }
+
+    /// The keys of the first record, each once; none where there is no record.
+    #[getter]
+    fn fields(&self) -> Vec<String> {
+        self.fields.clone()
+    }
 }
 
 /// Read one field of each record of JSON Lines.

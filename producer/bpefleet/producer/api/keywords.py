@@ -22,7 +22,6 @@ class Work(TypedDict, total=False):
     dashboard: bool
     dashboard_stay: bool
     report: bool | None
-    exchange: str
     progress: bool
     quiet: bool
 

@@ -1,1 +1,0 @@
-"""Trees of sums, and what an exchange holds."""

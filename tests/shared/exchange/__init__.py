@@ -1,1 +1,0 @@
-"""The places where counts are exchanged."""
