@@ -174,6 +174,7 @@ def test_a_closed_standard_input_is_not_taken_for_what_was_opened_since(tmp_path
     assert "standard input, and that is closed" in done.stderr
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize("way", ["signal", "cancel"])
 def test_a_run_that_waits_for_input_can_be_stopped(tmp_path: Path, way: str) -> None:
     out = tmp_path / "run"
@@ -251,7 +252,7 @@ def test_what_arrives_is_kept_though_it_cannot_be_counted(
         yield from _documents(1000)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Ledger, "add_together", full)
+        patch.setattr(Ledger, "add", full)
         with pytest.raises(OutputError, match="no room") as raised:
             train(failing(), vocab_size=SIZE, out=out, workers=0, chunk_size=20_000)
     assert f"go on with it: bpefleet resume {out}" in raised.value.hint

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bpefleet.producer.counts.merge_again import merge_again
 from bpefleet.producer.observing.snapshot import latest_of
@@ -30,11 +30,8 @@ def resume(directory: Place, **work: Unpack[Work]) -> RunResult:
     Args:
         directory: The run's.
         work: `workers`, `redis`, `key_file`, `insecure`, `timeout`, `allow_missing`, `hold`,
-            `dashboard`, `dashboard_stay`, `report`, `progress`, `quiet`: as for `train`. They may
-            be others than before.
-
-    Returns:
-        The finished run; an `EncodeResult` of one that encodes.
+            `dashboard`, `dashboard_stay`, `report`, `exchange`, `progress`, `quiet`: as for
+            `train`. They may be others than before.
 
     Raises:
         BpefleetError: It cannot be done; the class and the text say why and what to do.
@@ -42,7 +39,7 @@ def resume(directory: Place, **work: Unpack[Work]) -> RunResult:
     given: dict[str, Any] = {**work}
     if (key_file := work.get("key_file")) is not None:
         given["key_file"] = Path(key_file)
-    return cast("RunResult", resume_(Path(directory), Resources(**given)))
+    return resume_(Path(directory), Resources(**given))
 
 
 def merge(

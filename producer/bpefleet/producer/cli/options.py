@@ -177,21 +177,16 @@ allow_missing_option = click.option(
     help="Finish without chunks that keep failing, up to this share of the corpus. "
     "The tokenizer is then not that of the whole corpus.",
 )
-encode_resource_options = _all_of(
-    hold_option,
-    timeout_option,
-    workers_option,
-    redis_option,
-    command.key_file_option(),
-    insecure_option,
-    dashboard_option,
-    dashboard_stay_option,
-    quiet_option,
-    *_LOG_OPTIONS,
-    json_option,
+exchange_option = click.option(
+    "--exchange",
+    default="",
+    metavar="DIR|URL",
+    help="Where workers leave counts and put them together, in place of Redis: a directory that "
+    "all machines see under the same path, or a URL such as s3://bucket/folder. Workers elsewhere "
+    "are started with the same --exchange.",
 )
-"""Who encodes, where."""
 resource_options = _all_of(
+    exchange_option,
     allow_missing_option,
     hold_option,
     timeout_option,
@@ -248,34 +243,28 @@ out_option = click.option(
     metavar="DIR",
     help="New directory for the run and its files.",
 )
-
-
-def _format_option(name: str) -> _Option:
-    return click.option(
-        name,
+format_options = _all_of(
+    click.option(
+        "--format",
         type=click.Choice(["auto", "text", "jsonl", "parquet", "arrow"]),
         default="auto",
         show_default=True,
         help="auto: plain text, JSON Lines, Parquet, Arrow, by each file's first bytes and name. "
         "Another: read all files as that; text takes JSON Lines as it stands. Whether a file is "
         "compressed, with gzip, zstd, xz or bzip2, is always told by its first bytes.",
-    )
-
-
-_field_option: Final = click.option(
-    "--text-field",
-    "--text-column",
-    "text_field",
-    default="text",
-    show_default=True,
-    metavar="NAME",
-    help="Where a record of JSON Lines, or a row of a table, has its text; meta.text is the "
-    "field text in meta.",
+    ),
+    click.option(
+        "--text-field",
+        "--text-column",
+        "text_field",
+        default="text",
+        show_default=True,
+        metavar="NAME",
+        help="Where a record of JSON Lines, or a row of a table, has its text; meta.text is the "
+        "field text in meta.",
+    ),
 )
-format_options = _all_of(_format_option("--format"), _field_option)
 """How files are read."""
-source_format_options = _all_of(_format_option("--source-format"), _field_option)
-"""The same beside an option about the format that is written."""
 spool_option = click.option(
     "--spool",
     type=click.Path(),

@@ -12,11 +12,10 @@ from msgspec.structs import replace
 from bpefleet.producer.files.atomic import read_whole
 from bpefleet.producer.files.lock import LOCK, holder
 from bpefleet.producer.observing.expected_text import ExpectedText
+from bpefleet.producer.store.counted import read_counted
 from bpefleet.producer.store.directory import PLAN, RunDirectory
 from bpefleet.producer.store.history import ATTEMPTS, read_attempts
-from bpefleet.producer.store.ledger_format import read_sums
 from bpefleet.producer.store.mixture import source_views
-from bpefleet.producer.store.settled import read_settled
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.tokenizer import MANIFEST
 from bpefleet.shared.wire.messages import MessageError
@@ -40,9 +39,8 @@ def failures(directory: RunDirectory, counted: set[int]) -> list[Failure]:
         OutputError: The history cannot be read.
     """
     found = []
-    kind = directory.plan.kind.name
-    for chunk, attempts in sorted(read_attempts(directory.path, kind).items()):
-        known = 0 <= chunk < directory.plan.chunk_count
+    for chunk, attempts in sorted(read_attempts(directory.path).items()):
+        known = 0 <= chunk < len(directory.plan.chunks)
         if known and chunk not in counted and attempts[-1].final:
             found.append(_failure(directory, attempts))
     return found
@@ -55,22 +53,22 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         OutputError: The directory cannot be read or is damaged.
     """
     plan = directory.plan
-    counted, totals, (tokens, documents) = read_settled(directory)
     sources = plan.chunk_sources if plan.is_mixture else ()
+    counted, totals, by_source = read_counted(directory.counts, len(plan.chunks), sources)
     failed = failures(directory, counted)
-    manifest = None if plan.encoding else directory.manifest
+    manifest = directory.manifest
     planned, started, ended = _times(directory, manifest)
     return Snapshot(
         run=plan.run,
         directory=str(directory.path.absolute()),
         producer="",
-        stage=DONE if directory.complete else STOPPED,
+        stage=DONE if manifest else STOPPED,
         updated=now,
-        chunks=plan.chunk_count,
+        chunks=len(plan.chunks),
         counted=len(counted),
         running=(),
         queued=0,
-        waiting=plan.chunk_count - len(counted) - len(failed),
+        waiting=len(plan.chunks) - len(counted) - len(failed),
         failed=tuple(failed),
         bytes=ExpectedText(plan).total(counted, totals.bytes_read),
         bytes_counted=totals.bytes_read,
@@ -80,7 +78,7 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         workers=0,
         rate=0.0,
         eta=None,
-        merges=0 if plan.encoding else plan.options.merges,
+        merges=plan.options.merges,
         merges_made=manifest.totals.merges if manifest else 0,
         holding=False,
         planned=planned,
@@ -91,11 +89,7 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         merging=None,
         records=totals.records,
         absent=totals.absent,
-        sources=source_views(plan, read_sums(directory.counts, sources)) if sources else (),
-        kind=plan.kind.name,
-        tokens=tokens,
-        documents=documents,
-        written=tokens if plan.encoding and directory.complete else 0,
+        sources=source_views(plan, by_source) if sources else (),
     )
 
 

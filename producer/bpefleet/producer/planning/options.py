@@ -17,7 +17,6 @@ from bpefleet.shared.pretokens.bytelevel import mistakable
 from bpefleet.shared.pretokens.patterns import resolve
 from bpefleet.shared.process.machine import cores
 from bpefleet.shared.stores.urls import is_url
-from bpefleet.shared.wire.encoding import Encoding
 from bpefleet.shared.wire.messages import Int, Message
 
 DEFAULT_PATTERN: Final = "cl100k"
@@ -154,6 +153,8 @@ class Resources(Struct, frozen=True):
             dashboard shows it, and with `dashboard`, whose page ends.
         progress: Whether to show progress on stderr, and warnings in words.
         quiet: Whether to leave out all of that but the warnings.
+        exchange: Where workers leave counts and put them together, a path or a URL that all see;
+            empty for Redis.
     """
 
     redis: str | None = None
@@ -170,6 +171,7 @@ class Resources(Struct, frozen=True):
     report: bool | None = None
     progress: bool = False
     quiet: bool = False
+    exchange: str = ""
 
     @property
     def in_process(self) -> bool:
@@ -218,6 +220,16 @@ class Resources(Struct, frozen=True):
                 "run counts in this process",
                 hint="leave out --workers 0 or --dashboard, or give --redis URL",
             )
+        if self.exchange and self.in_process:
+            raise UsageError(
+                "there is nothing to exchange: with --workers 0 and no --redis the run counts in "
+                "this process",
+                hint="leave out --workers 0 or --exchange, or give --redis URL",
+            )
+        if self.exchange:
+            from bpefleet.shared.exchange.place import checked_place  # noqa: PLC0415  seldom
+
+            checked_place(self.exchange)
         if self.timeout is not None and self.timeout < 1:
             raise UsageError(f"timeout is {self.timeout} s", hint="1 or more")
         if not 0 <= self.allow_missing < 1:
@@ -249,8 +261,6 @@ class Request(Struct, frozen=True):
         spool: The folder, a path or a URL, in which what arrives is spooled; None for the run's
             directory.
         mixture: In place of sources: named ones.
-        encoding: What to make of it, if it is to be encoded and not to be trained on.
-        encoder: The tokenizer's file for that.
     """
 
     sources: tuple[str, ...]
@@ -261,8 +271,6 @@ class Request(Struct, frozen=True):
     documents: Iterable[Any] | None = None
     spool: str | None = None
     mixture: tuple[Source, ...] = ()
-    encoding: Encoding | None = None
-    encoder: bytes = b""
 
     @property
     def arrives(self) -> bool:

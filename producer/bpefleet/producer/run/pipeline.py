@@ -9,7 +9,6 @@ import logging
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from bpefleet.producer.encoding.place import lay_out
 from bpefleet.producer.files.lock import locked
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.run.arrival import Arrival
@@ -32,14 +31,14 @@ if TYPE_CHECKING:
 
     from bpefleet.producer.fleet.fleet import Fleet
     from bpefleet.producer.planning.options import Request, Resources
-    from bpefleet.producer.run.ending.outcome import EncodeResult, RunResult
+    from bpefleet.producer.run.ending.outcome import RunResult
 
 
 logger = logging.getLogger(__name__)
 
 
-def run(request: Request) -> RunResult | EncodeResult:
-    """Train a tokenizer, or encode a corpus: the whole of a new run.
+def run(request: Request) -> RunResult:
+    """Train a tokenizer: the whole of a new run.
 
     Raises:
         BpefleetError: It cannot be done; the class and the text say why and what to do.
@@ -49,10 +48,7 @@ def run(request: Request) -> RunResult | EncodeResult:
     begun = Stage()
     with _progress(resources) as progress, ExitStack() as stack:
         with new_run(request.out) as place, stopping(request.out) as stop:
-            if request.encoding is None:
-                warn_of_unwritten(resolve(options.pattern))
-            else:
-                lay_out(request.encoding, request.encoder)
+            warn_of_unwritten(resolve(options.pattern))
             arrival = Arrival(request, stop, place.create) if request.arrives else None
             if arrival is not None:
                 directory = RunDirectory(request.out, arrival.plan)
@@ -68,9 +64,7 @@ def run(request: Request) -> RunResult | EncodeResult:
         return finish(result, resources, fleet, progress, begun)
 
 
-def resume(
-    path: Path, resources: Resources, only: Collection[int] = ()
-) -> RunResult | EncodeResult:
+def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunResult:
     """Go on with a run that was stopped, or whose chunks failed.
 
     Args:
@@ -91,11 +85,8 @@ def resume(
         with locked(path), stopping(path) as stop:
             _demand_unfinished(directory)  # another process may just have finished it
             bind(run=directory.plan.run)
-            plan = directory.plan
-            if plan.encoding is None:
-                warn_of_unwritten(resolve(plan.options.pattern))
-            files = plan.files.one_of_each_folder
-            fleet = _announced(start_fleet(stack, resources, files, path, plan.encoding))
+            warn_of_unwritten(resolve(directory.plan.options.pattern))
+            fleet = _announced(start_fleet(stack, resources, directory.plan.files, path))
             result = complete(directory, resources, fleet, progress, stop, begun=begun, only=only)
         return finish(result, resources, fleet, progress, begun)
 

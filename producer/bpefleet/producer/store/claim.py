@@ -17,11 +17,11 @@ from bpefleet.producer.files.atomic import TEMPORARY, sync_folder
 from bpefleet.producer.files.lock import LOCK, is_lock, locked
 from bpefleet.producer.spooling import spool
 from bpefleet.producer.store.directory import COUNTS, PLAN, RunDirectory
+from bpefleet.producer.store.exchanged import empty_exchange
 from bpefleet.producer.store.history import ATTEMPTS
 from bpefleet.producer.store.stop import CANCEL
 from bpefleet.shared.errors import InterruptedRunError, OutputError
 from bpefleet.shared.tokenizer import MANIFEST
-from bpefleet.shared.wire.encoding import ENCODER, INDEX, PIECES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,17 +36,12 @@ _LEFT_BY_A_CRASH: Final = {
     CANCEL,
     CANCEL + TEMPORARY,
     spool.SPOOL,
-    ENCODER,
-    PIECES,
 }
 """The files that may be in a directory before its plan is written."""
 _LEFT_BY_ARRIVAL: Final = {ATTEMPTS, "status.json", "status.json.new", "retry", "retry" + TEMPORARY}
 """Likewise, if what was to be counted had begun to arrive."""
-_FOLDED: Final = re.compile(r"(part-\d+|folded)\.counts(\.tmp)?")
+_FOLDED: Final = re.compile(r"(part-\d+|group-\d+|folded)\.counts(\.tmp)?|exchange\.jsonl")
 """Likewise, in the folder of the ledger."""
-
-_WRITING: Final = re.compile(rf"{re.escape(ENCODER)}\.[0-9a-f]{{8}}\.tmp")
-"""Likewise, beside it."""
 
 _TRIES: Final = 100
 """Attempts to lock a directory that other runs of the same name keep removing."""
@@ -116,7 +111,7 @@ def check_free(path: Path) -> None:
     except OSError as error:
         raise OutputError(f"{path}: {error.strerror}") from error
     if os.path.lexists(path / PLAN):
-        done = (path / MANIFEST).exists() or (path / INDEX).exists()
+        done = (path / MANIFEST).exists()
         raise OutputError(
             f"{path} holds a {'finished' if done else 'started'} run",
             hint="choose another directory" if done else f"go on with it: bpefleet resume {path}",
@@ -133,8 +128,7 @@ def _begun(path: Path) -> bool:
     arrived = spool.SPOOL in found
     if arrived and not spool.is_there(path):
         return True
-    names = {name for name in found if not _WRITING.fullmatch(name)}
-    if names - _LEFT_BY_A_CRASH - (_LEFT_BY_ARRIVAL if arrived else set()):
+    if found.keys() - _LEFT_BY_A_CRASH - (_LEFT_BY_ARRIVAL if arrived else set()):
         return True
     if COUNTS not in found:
         return False
@@ -147,6 +141,7 @@ def _begun(path: Path) -> bool:
 def _clear(path: Path) -> None:
     """Remove what a crash left before there was a plan: nothing of it is of use without one."""
     if spool.is_there(path):
+        empty_exchange(path / COUNTS)
         shutil.rmtree(path / COUNTS, ignore_errors=True)
         for name in _LEFT_BY_ARRIVAL:
             (path / name).unlink(missing_ok=True)
@@ -184,6 +179,7 @@ def _make(path: Path) -> list[Path]:
 
 def _remove(path: Path, made: list[Path]) -> None:
     """Empty a directory that this process has locked, and remove the directories it made."""
+    empty_exchange(path / COUNTS)
     spool.remove(path)
     # The plan last: with it, what a crash leaves is a run that can be resumed.
     for each in sorted(path.iterdir(), key=lambda each: each.name == PLAN):

@@ -1,1 +1,0 @@
-"""Reads what a run of encode jobs wrote: its index, tokens and documents."""

@@ -1,1 +1,0 @@
-"""Encoding a corpus: shards, their index, and who reads them."""
