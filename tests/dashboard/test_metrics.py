@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
 import yaml
 from prometheus_client.openmetrics.parser import (
@@ -20,6 +19,7 @@ from bpefleet.dashboard.reading.view import View
 from bpefleet.producer.fleet.server import EmbeddedServer
 from bpefleet.shared.wire.keys import QUEUE
 from bpefleet.shared.wire.status import SourceView
+from tests import web
 from tests.dashboard.samples import RUN, post, sample_detail, sample_snapshot
 from tests.dashboard.serving import dashboard
 from tests.eventually import eventually
@@ -27,6 +27,7 @@ from tests.eventually import eventually
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import httpx
     from redis import Redis
 
     from tests.dashboard.serving import Dashboard
@@ -43,7 +44,7 @@ def board(redis_url: str, connection: Redis, tmp_path: Path) -> Iterator[Dashboa
 
 
 def samples(board: Dashboard) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
-    text = httpx.get(f"{board.url}/metrics").text
+    text = web.get(f"{board.url}/metrics").text
     return {
         (sample.name, frozenset(sample.labels.items())): sample.value
         for family in text_string_to_metric_families(text)
@@ -129,7 +130,7 @@ def test_metrics_are_openmetrics_too_and_escape_labels(board: Dashboard, connect
     detail = json.loads(connection.get(f"bpefleet:detail:{RUN}") or b"")
     connection.set(f"bpefleet:detail:{RUN}", json.dumps({**detail, "failures": failures}))
     accept = {"Accept": "application/openmetrics-text; version=1.0.0"}
-    answer = httpx.get(f"{board.url}/metrics", headers=accept)
+    answer = web.get(f"{board.url}/metrics", headers=accept)
     assert answer.headers["content-type"].startswith("application/openmetrics-text")
     parsed = openmetrics_families(answer.text)  # type: ignore[no-untyped-call]
     families = {family.name: family for family in parsed}
@@ -139,7 +140,7 @@ def test_metrics_are_openmetrics_too_and_escape_labels(board: Dashboard, connect
 
 def test_a_redis_that_is_gone_is_said(tmp_path: Path) -> None:
     with EmbeddedServer() as server, dashboard(server.url, tmp_path / "log") as board:
-        assert httpx.get(f"{board.url}/healthz").status_code == 200
+        assert web.get(f"{board.url}/healthz").status_code == 200
         server.__exit__(None, None, None)
         health = eventually(lambda: _unhealthy(board))
         assert health is not None
@@ -148,7 +149,7 @@ def test_a_redis_that_is_gone_is_said(tmp_path: Path) -> None:
 
 
 def _unhealthy(board: Dashboard) -> httpx.Response | None:
-    answer = httpx.get(f"{board.url}/healthz", timeout=120)
+    answer = web.get(f"{board.url}/healthz")
     return answer if answer.status_code == 503 else None
 
 
@@ -156,7 +157,7 @@ def test_what_is_no_status_is_left_out(board: Dashboard, connection: Redis) -> N
     for run, data in (("bad", b"\xff"), ("other", b"{}"), ("<b>", b"{}")):
         connection.set(f"bpefleet:status:{run}", data)
         connection.zadd("bpefleet:runs", {run: 2e9})
-    text = httpx.get(f"{board.url}/metrics").text
+    text = web.get(f"{board.url}/metrics").text
     assert set(re.findall(r'run="([^"]*)"', text)) == {RUN}
 
 

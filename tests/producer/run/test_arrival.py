@@ -174,6 +174,7 @@ def test_a_closed_standard_input_is_not_taken_for_what_was_opened_since(tmp_path
     assert "standard input, and that is closed" in done.stderr
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize("way", ["signal", "cancel"])
 def test_a_run_that_waits_for_input_can_be_stopped(tmp_path: Path, way: str) -> None:
     out = tmp_path / "run"
