@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from bpefleet.kernel import Cutter
+from bpefleet.producer.planning.columns.source_file import SourceFile
 from bpefleet.producer.planning.plan import Plan
-from bpefleet.producer.planning.sources import SourceFile
 from bpefleet.producer.spooling import spool as spool_
 from bpefleet.producer.spooling.arrived import Arrived
 from bpefleet.producer.spooling.documents import KEY, Documents
@@ -84,7 +84,8 @@ class Arrival:
         self._run = request.out
         self._stop = stop
         self._create = create
-        self._spool = spool_.begin(request.out, kind, request.spool)
+        of_lines = request.documents is None and kind == JSON_LINES
+        self._spool = spool_.begin(request.out, kind, request.spool, lines=of_lines)
         self.plan = Plan.make(own, [], [])
         self.place = SourceFile(self._spool.first, 0, 0)
 

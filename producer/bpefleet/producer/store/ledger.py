@@ -47,7 +47,7 @@ from bpefleet.shared.wire.keys import LARGEST_PAYLOAD
 from bpefleet.shared.wire.messages import Counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
 
@@ -181,7 +181,7 @@ class Ledger:
         Raises:
             PayloadError: It may not.
         """
-        _demand_plausible(counted)
+        demand_plausible(counted)
         info = Counts.check_payload(
             payload,
             self._digest,
@@ -219,6 +219,24 @@ class Ledger:
                 self.compact(source)
             finally:
                 self._compacting.release()
+
+    def adopt(self, chunks: Collection[int], totals: Totals, payload: bytes) -> None:
+        """Put in the counts of chunks of one source that were put together elsewhere, as a group.
+
+        Args:
+            chunks: Which: none that is here.
+            totals: Their sums.
+            payload: Their counts, checked.
+
+        Raises:
+            OutputError: The disk is full or fails.
+        """
+        info = Counts.check_payload(payload, self._digest)
+        file = self._folder / group_name(chunks)
+        head = FoldedHead(tuple(sorted(chunks)), totals)
+        write_atomically(file, head.to_bytes(), b"\n", payload)
+        with self.still:
+            self._note(file, set(chunks), totals, [info])
 
     def folded(self, times: Sequence[int] = ()) -> FoldedCounts:
         """The counts of all folded chunks together.
@@ -344,7 +362,7 @@ class Ledger:
             self._distinct.see(info.least_hashes)
 
 
-def _demand_plausible(counted: Counted) -> None:
+def demand_plausible(counted: Counted) -> None:
     """Refuse numbers that no chunk can have, before they are added to the sums.
 
     Raises:
