@@ -39,7 +39,7 @@ _LEFT_BY_A_CRASH: Final = {
 """The files that may be in a directory before its plan is written."""
 _LEFT_BY_ARRIVAL: Final = {ATTEMPTS, "status.json", "status.json.new", "retry", "retry" + TEMPORARY}
 """Likewise, if what was to be counted had begun to arrive."""
-_FOLDED: Final = re.compile(r"(part-\d+|folded)\.counts(\.tmp)?")
+_FOLDED: Final = re.compile(r"((part|group)-\d+|joined-\d+-\d+)\.counts(\.tmp)?")
 """Likewise, in the folder of the ledger."""
 
 _TRIES: Final = 100
