@@ -277,12 +277,12 @@ impl Counts {
     }
 }
 
-fn pattern_of(name: &str) -> PyResult<Pattern> {
+pub(crate) fn pattern_of(name: &str) -> PyResult<Pattern> {
     Pattern::from_name(name)
         .ok_or_else(|| PyValueError::new_err(format!("no native pattern {name:?}")))
 }
 
-fn errors_of(mode: &str) -> PyResult<Errors> {
+pub(crate) fn errors_of(mode: &str) -> PyResult<Errors> {
     match mode {
         "strict" => Ok(Errors::Strict),
         "replace" => Ok(Errors::Replace),

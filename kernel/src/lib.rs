@@ -17,8 +17,10 @@
 mod bytes;
 mod counts;
 mod cutter;
+mod encoder;
 mod errors;
 mod folded;
+mod integers;
 mod json;
 mod merge;
 mod sampler;
@@ -26,7 +28,7 @@ mod ticker;
 
 use pyo3::prelude::*;
 
-/// Scan, count, fold and merge: the compiled half of bpefleet. Import `bpefleet.kernel` instead.
+/// Scan, count, fold, merge, encode: the compiled half of bpefleet. Import `bpefleet.kernel`.
 #[pymodule]
 mod _kernel {
     use bpefleet_core::{cuts::CutRule, merge::TieBreak, payload, scan};
@@ -38,12 +40,16 @@ mod _kernel {
     #[pymodule_export]
     use crate::cutter::Cutter;
     #[pymodule_export]
+    use crate::encoder::{Encoded, Encoder};
+    #[pymodule_export]
     use crate::errors::{
         CountOverflow, InvalidUtf8, JsonLineError, KernelError, KernelPanic, MergeTooLarge,
         PayloadError,
     };
     #[pymodule_export]
     use crate::folded::{check_file, fold_files, FoldedCounts};
+    #[pymodule_export]
+    use crate::integers::Integers;
     #[pymodule_export]
     use crate::json::{json_texts, JsonTexts};
     #[pymodule_export]

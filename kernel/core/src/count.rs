@@ -76,7 +76,7 @@ impl std::error::Error for CountError {}
 const BLOCK: usize = 128 << 10;
 
 /// Bytes between ticks at least: texts may be short, and a tick asks for the time.
-const TICK: usize = 64 << 10;
+pub(crate) const TICK: usize = 64 << 10;
 
 /// Counts the pre-tokens of `data` into `table`; returns how many ill-formed sequences were
 /// replaced. `tick` is called now and then with the number of bytes done.
@@ -202,12 +202,7 @@ impl<'c> Counter<'c> {
     /// Counts a text that starts at the offset `at`.
     fn text(&mut self, text: &[u8], at: usize) -> Result<(), CountError> {
         for (start, piece) in self.specials.pieces(text) {
-            let blocks = Blocks {
-                piece,
-                rule: self.pattern.into(),
-                from: 0,
-            };
-            for (offset, block) in blocks {
+            for (offset, block) in Blocks::new(piece, self.pattern) {
                 let offset = at + start + offset;
                 let (text, replaced) = decode(block, offset, self.errors)?;
                 self.replaced += replaced;
@@ -232,7 +227,11 @@ impl<'c> Counter<'c> {
 }
 
 /// The text of a block that starts at `offset`, and how many sequences were replaced.
-fn decode(block: &[u8], offset: usize, errors: Errors) -> Result<(Cow<'_, str>, u64), CountError> {
+pub(crate) fn decode(
+    block: &[u8],
+    offset: usize,
+    errors: Errors,
+) -> Result<(Cow<'_, str>, u64), CountError> {
     match simdutf8::compat::from_utf8(block) {
         Ok(text) => Ok((Cow::Borrowed(text), 0)),
         Err(error) if errors == Errors::Strict => {
@@ -261,10 +260,20 @@ fn replace(block: &[u8]) -> (String, u64) {
 }
 
 /// A piece in blocks of about `BLOCK` bytes, with their offsets.
-struct Blocks<'d> {
+pub(crate) struct Blocks<'d> {
     piece: &'d [u8],
     rule: CutRule,
     from: usize,
+}
+
+impl<'d> Blocks<'d> {
+    pub(crate) fn new(piece: &'d [u8], pattern: Pattern) -> Self {
+        Self {
+            piece,
+            rule: pattern.into(),
+            from: 0,
+        }
+    }
 }
 
 impl<'d> Iterator for Blocks<'d> {

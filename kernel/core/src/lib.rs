@@ -1,4 +1,4 @@
-//! Scan, count, fold and merge for byte-level BPE, without Python.
+//! Scan, count, fold, merge and encode for byte-level BPE, without Python.
 //!
 //! The way of the data, from a text in two chunks to its merges:
 //!
@@ -42,6 +42,7 @@
 
 pub mod count;
 pub mod cuts;
+pub mod encode;
 pub mod json;
 pub mod merge;
 pub mod offsets;

@@ -51,6 +51,11 @@ impl Cutter {
         Ok(Self { rule, specials })
     }
 
+    /// The special tokens.
+    pub(crate) fn specials(&self) -> &Specials {
+        &self.specials
+    }
+
     /// Bytes on both sides of a place that decide whether it is a cut.
     #[must_use]
     pub fn reach(&self) -> usize {

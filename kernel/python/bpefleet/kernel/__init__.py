@@ -1,4 +1,4 @@
-"""Scan, count, fold and merge, compiled from Rust."""
+"""Scan, count, fold, merge and encode, compiled from Rust."""
 
 from bpefleet.kernel._kernel import (
     CUT_RULES,
@@ -11,7 +11,10 @@ from bpefleet.kernel._kernel import (
     CountOverflow,
     Counts,
     Cutter,
+    Encoded,
+    Encoder,
     FoldedCounts,
+    Integers,
     InvalidUtf8,
     JsonLineError,
     JsonTexts,
@@ -40,7 +43,10 @@ __all__ = [
     "CountOverflow",
     "Counts",
     "Cutter",
+    "Encoded",
+    "Encoder",
     "FoldedCounts",
+    "Integers",
     "InvalidUtf8",
     "JsonLineError",
     "JsonTexts",

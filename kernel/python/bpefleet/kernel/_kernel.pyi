@@ -1,4 +1,4 @@
-"""Scan, count, fold and merge: the compiled half of bpefleet. Import `bpefleet.kernel` instead."""
+"""Scan, count, fold, merge, encode: the compiled half of bpefleet. Import `bpefleet.kernel`."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
@@ -17,7 +17,10 @@ __all__ = [
     "CountOverflow",
     "Counts",
     "Cutter",
+    "Encoded",
+    "Encoder",
     "FoldedCounts",
+    "Integers",
     "InvalidUtf8",
     "JsonLineError",
     "JsonTexts",
@@ -318,6 +321,164 @@ class Cutter:
 
         Returns:
             Its offset in `data`, never 0; None if there is none.
+        """
+
+@final
+class Integers(Buffer):
+    """Integers in memory: `memoryview(it)`, or `numpy.asarray(it)`, reads them without a copy.
+
+    Ids have 32 bits (format `I`), ends 64 (format `Q`), in the machine's order. Nobody can change
+    them.
+    """
+
+    def __len__(self) -> int: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+@final
+class Encoded:
+    """Ids of documents."""
+
+    @property
+    def ids(self) -> Integers:
+        """All ids, document after document: 32 bits each. None if they were only counted."""
+    @property
+    def ends(self) -> Integers:
+        """For each document the number of ids up to its end: 64 bits each."""
+    @property
+    def replaced(self) -> int:
+        """Sequences of bytes that were not UTF-8, and replaced."""
+
+@final
+class Encoder:
+    """Encodes text by a vocabulary, a split rule and special tokens.
+
+    Threads may share it. Each call uses a cache of its own, of 64 MiB at the most, which stays for
+    the next call.
+
+    Args:
+        ranks: Token to id; each byte is a token. By tiktoken's rule a pre-token that is a token is
+            that token; of any other those neighbours merge first whose joined bytes have the
+            lowest id.
+        pattern: A name in `PATTERNS`; empty if what lies between special tokens is one pre-token.
+        special_tokens: Special token to id.
+        merges: Pairs of tokens. If given, neighbours merge in this order, as in Hugging Face's
+            tokenizers, and a pre-token that is a token is not looked for.
+        ignore_merges: With `merges`: do look for it, as `ignore_merges` of Hugging Face has it.
+
+    Raises:
+        ValueError: No such pattern, an empty special token, a byte without a token, two tokens
+            with one id, or a merge of what is no token.
+        OverflowError: An id is negative or needs more than 32 bits.
+    """
+
+    def __new__(
+        cls,
+        ranks: Mapping[bytes, int],
+        pattern: str,
+        special_tokens: Mapping[str, int] | None = None,
+        *,
+        merges: Sequence[tuple[bytes, bytes]] | None = None,
+        ignore_merges: bool = False,
+    ) -> Encoder: ...
+    def __len__(self) -> int: ...
+    @property
+    def memory(self) -> int:
+        """Bytes of memory held: of the vocabulary, and of the caches that no call is using."""
+    def encode(self, text: str | Buffer, allowed_special: Sequence[str] | None = None) -> list[int]:
+        """The ids of a text.
+
+        The GIL is released meanwhile, unless the text is short.
+
+        Args:
+            text: `str`, whose lone halves of surrogate pairs become U+FFFD; or UTF-8.
+            allowed_special: The special tokens that become their ids, the longest of several at
+                one place; others are text like any other. None: all there are.
+
+        Raises:
+            InvalidUtf8: The bytes are not UTF-8.
+        """
+    def encode_to_array(
+        self, text: str | Buffer, allowed_special: Sequence[str] | None = None
+    ) -> Integers:
+        """The ids of a text as `encode` gives them, in an array.
+
+        Args:
+            text: As for `encode`.
+            allowed_special: Likewise.
+
+        Raises:
+            InvalidUtf8: The bytes are not UTF-8.
+        """
+    def count(self, text: str | Buffer, allowed_special: Sequence[str] | None = None) -> int:
+        """How many ids a text has.
+
+        Args:
+            text: As for `encode`.
+            allowed_special: Likewise.
+
+        Raises:
+            InvalidUtf8: The bytes are not UTF-8.
+        """
+    def encode_documents(
+        self,
+        data: Buffer,
+        offsets: Buffer,
+        *,
+        allowed_special: Sequence[str] | None = None,
+        threads: int = 1,
+        errors: Literal["strict", "replace"] = "strict",
+        offset_bytes: Literal[4, 8] = 8,
+        progress: Callable[[int], object] | None = None,
+    ) -> Encoded:
+        """The ids of documents, each scanned alone.
+
+        Document i is `data[offsets[i]:offsets[i + 1]]`, as in Arrow's arrays of text. The GIL is
+        released meanwhile.
+
+        Args:
+            data: As for `Counts.count_documents`.
+            offsets: Likewise.
+            allowed_special: As for `encode`; found within a document only.
+            threads: How many may work. What comes out is the same.
+            errors: `strict`, or `replace` to encode U+FFFD for each ill-formed sequence.
+            offset_bytes: Bytes of an offset, 4 or 8.
+            progress: Called about ten times a second with the number of bytes done. What it
+                raises ends the call.
+
+        Raises:
+            InvalidUtf8: A document is not UTF-8, in strict mode; `offset` is a place in `data`.
+            BufferError: A buffer is not contiguous.
+            ValueError: Offsets that descend or lie outside `data`, or no such error mode.
+        """
+    def count_documents(
+        self,
+        data: Buffer,
+        offsets: Buffer,
+        *,
+        allowed_special: Sequence[str] | None = None,
+        threads: int = 1,
+        errors: Literal["strict", "replace"] = "strict",
+        offset_bytes: Literal[4, 8] = 8,
+        progress: Callable[[int], object] | None = None,
+    ) -> Encoded:
+        """How many ids documents have: as `encode_documents`, but none are kept.
+
+        Args:
+            data: As for `encode_documents`.
+            offsets: Likewise.
+            allowed_special: Likewise.
+            threads: Likewise.
+            errors: Likewise.
+            offset_bytes: Likewise.
+            progress: Likewise.
+
+        Returns:
+            `ends` as of `encode_documents`; `ids` is empty.
+
+        Raises:
+            InvalidUtf8: As for `encode_documents`.
+            BufferError: Likewise.
+            ValueError: Likewise.
         """
 
 @final

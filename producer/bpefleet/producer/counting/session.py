@@ -79,7 +79,7 @@ def session(
     arrived = arrived or Arrived()
     directory.make_counts()  # some copying leaves empty folders out
     # Before anything else reads it: what is damaged has to be set aside first.
-    planned = len(plan.chunks)
+    planned = plan.chunk_count
     ledger = Ledger(
         directory.counts,
         plan.digest,

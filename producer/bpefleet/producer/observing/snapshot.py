@@ -40,7 +40,7 @@ def failures(directory: RunDirectory, counted: set[int]) -> list[Failure]:
     """
     found = []
     for chunk, attempts in sorted(read_attempts(directory.path).items()):
-        known = 0 <= chunk < len(directory.plan.chunks)
+        known = 0 <= chunk < directory.plan.chunk_count
         if known and chunk not in counted and attempts[-1].final:
             found.append(_failure(directory, attempts))
     return found
@@ -53,7 +53,7 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         OutputError: The directory cannot be read or is damaged.
     """
     plan = directory.plan
-    counted, totals = read_index(directory.counts, len(plan.chunks))
+    counted, totals = read_index(directory.counts, plan.chunk_count)
     sources = plan.chunk_sources if plan.is_mixture else ()
     failed = failures(directory, counted)
     manifest = directory.manifest
@@ -64,11 +64,11 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         producer="",
         stage=DONE if manifest else STOPPED,
         updated=now,
-        chunks=len(plan.chunks),
+        chunks=plan.chunk_count,
         counted=len(counted),
         running=(),
         queued=0,
-        waiting=len(plan.chunks) - len(counted) - len(failed),
+        waiting=plan.chunk_count - len(counted) - len(failed),
         failed=tuple(failed),
         bytes=ExpectedText(plan).total(counted, totals.bytes_read),
         bytes_counted=totals.bytes_read,

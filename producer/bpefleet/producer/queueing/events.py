@@ -124,7 +124,7 @@ class Events:
 
     def _event(self, entry: bytes, fields: dict[bytes, bytes]) -> Event | None:
         """A stream entry as an event; None, and said to people, if it is none."""
-        run, chunks = self._plan.run, len(self._plan.chunks)
+        run, chunks = self._plan.run, self._plan.chunk_count
         try:
             return read_event(self._signer, run, chunks, entry, fields or {})
         except MessageError as error:

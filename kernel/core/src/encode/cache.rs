@@ -1,0 +1,215 @@
+//! Pre-tokens whose ids are known already.
+//!
+//! Text repeats itself: with a cache of whole pre-tokens, one in a hundred of English is merged.
+//! A bucket is a cache line with two entries; a key belongs in one of two neighbouring buckets.
+//! An entry holds up to three ids itself; more, and the bytes of a long pre-token, lie in arenas.
+//!
+//! Memory is bounded. The table grows up to [`MOST_BUCKETS`]; from then on what is new takes the
+//! place of what is there. Full arenas empty the cache: what is frequent is soon back.
+
+use super::key::Key;
+use crate::prefetch::{prefer_large, prefetch};
+
+/// Ids in an entry.
+pub(super) const INLINE: u32 = 3;
+
+/// Bytes of the longest pre-token that is kept.
+pub(super) const LONGEST_KEPT: usize = 256;
+
+const FEWEST_BUCKETS: usize = 1 << 10;
+/// 32 MiB of buckets.
+const MOST_BUCKETS: usize = 1 << 19;
+/// 16 MiB of ids.
+const MOST_IDS: usize = 1 << 22;
+/// 16 MiB of bytes.
+const MOST_BYTES: usize = 1 << 24;
+
+/// Of a pre-token; of nothing where the key is that of nothing.
+#[derive(Clone, Copy, Default)]
+#[repr(C, align(32))]
+pub(super) struct Entry {
+    key: Key,
+    /// The ids, if there are at most [`INLINE`]; else where they begin in the arena, and where the
+    /// bytes do.
+    pub(super) words: [u32; 3],
+    /// How many ids; with [`FAR`], if they are in the arena.
+    number: u32,
+}
+
+const FAR: u32 = 1 << 31;
+
+impl Entry {
+    /// How many ids there are if they are all here, more than [`INLINE`] if not.
+    #[inline]
+    pub(super) fn inline(&self) -> u32 {
+        self.number
+    }
+
+    /// Its ids with one more word, which is not.
+    #[inline]
+    pub(super) fn four(&self) -> [u32; 4] {
+        let [a, b, c] = self.words;
+        [a, b, c, 0]
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+#[repr(C, align(64))]
+struct Bucket([Entry; 2]);
+
+/// See the module.
+pub(super) struct Cache {
+    buckets: Vec<Bucket>,
+    /// Brings a hash down to a bucket.
+    shift: u32,
+    used: usize,
+    /// Which of two entries goes next.
+    turn: usize,
+    ids: Vec<u32>,
+    bytes: Vec<u8>,
+}
+
+impl Cache {
+    pub(super) fn new() -> Self {
+        let (buckets, shift) = vacant(FEWEST_BUCKETS);
+        Self {
+            buckets,
+            shift,
+            used: 0,
+            turn: 0,
+            ids: Vec::new(),
+            bytes: Vec::new(),
+        }
+    }
+
+    /// Starts fetching where a key is.
+    #[inline]
+    pub(super) fn prefetch(&self, key: Key) {
+        prefetch(&self.buckets, self.home(key));
+    }
+
+    /// The entry of a key, if it is in its first bucket: most are.
+    #[inline]
+    pub(super) fn near(&self, key: Key) -> Option<&Entry> {
+        find(&self.buckets[self.home(key)], key)
+    }
+
+    /// The entry of a key, wherever it is.
+    pub(super) fn find(&self, key: Key) -> Option<&Entry> {
+        let home = self.home(key);
+        find(&self.buckets[home], key).or_else(|| find(&self.buckets[home ^ 1], key))
+    }
+
+    /// The ids of a pre-token by its entry; `None` if the entry is that of another with its key.
+    pub(super) fn ids<'c>(&'c self, entry: &'c Entry, pretoken: &[u8]) -> Option<&'c [u32]> {
+        if entry.number <= INLINE {
+            return Some(&entry.words[..entry.number as usize]);
+        }
+        let [ids, bytes, _] = entry.words.map(|word| word as usize);
+        let (_, short) = entry.key.bytes();
+        if short.is_none() && self.bytes.get(bytes..bytes + pretoken.len()) != Some(pretoken) {
+            return None;
+        }
+        self.ids.get(ids..ids + (entry.number ^ FAR) as usize)
+    }
+
+    /// Keeps the ids of a pre-token of at most [`LONGEST_KEPT`] bytes, which is not there.
+    pub(super) fn insert(&mut self, key: Key, pretoken: &[u8], ids: &[u32]) {
+        if self.ids.len() + ids.len() > MOST_IDS || self.bytes.len() + pretoken.len() > MOST_BYTES {
+            self.clear();
+        }
+        let (_, short) = key.bytes();
+        let mut entry = Entry {
+            key,
+            ..Entry::default()
+        };
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "arenas and pre-tokens are small"
+        )]
+        if short.is_some() && ids.len() <= INLINE as usize {
+            entry.words[..ids.len()].copy_from_slice(ids);
+            entry.number = ids.len() as u32;
+        } else {
+            entry.words = [self.ids.len() as u32, self.bytes.len() as u32, 0];
+            entry.number = ids.len() as u32 | FAR;
+            self.ids.extend_from_slice(ids);
+            if short.is_none() {
+                self.bytes.extend_from_slice(pretoken);
+            }
+        }
+        if self.used > self.buckets.len() && self.buckets.len() < MOST_BUCKETS {
+            self.grow();
+        }
+        self.put(entry);
+    }
+
+    /// Bytes held.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let buckets = self.buckets.capacity() * size_of::<Bucket>();
+        buckets + self.ids.capacity() * size_of::<u32>() + self.bytes.capacity()
+    }
+
+    #[inline]
+    fn home(&self, key: Key) -> usize {
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "less than there are buckets"
+        )]
+        {
+            (key.hash() >> self.shift) as usize
+        }
+    }
+
+    fn put(&mut self, entry: Entry) {
+        let home = self.home(entry.key);
+        for bucket in [home, home ^ 1] {
+            for place in &mut self.buckets[bucket].0 {
+                if place.number == 0 {
+                    *place = entry;
+                    self.used += 1;
+                    return;
+                }
+            }
+        }
+        self.turn ^= 1;
+        self.buckets[home].0[self.turn] = entry;
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let (buckets, shift) = vacant(4 * self.buckets.len());
+        let old = std::mem::replace(&mut self.buckets, buckets);
+        self.shift = shift;
+        self.used = 0;
+        let entries = old.iter().flat_map(|bucket| &bucket.0);
+        for entry in entries.filter(|entry| entry.number != 0) {
+            self.put(*entry);
+        }
+    }
+
+    #[cold]
+    fn clear(&mut self) {
+        self.buckets.fill(Bucket::default());
+        self.used = 0;
+        self.ids.clear();
+        self.bytes.clear();
+    }
+}
+
+/// Compared without a branch on which of the two it is: that cannot be foreseen.
+#[inline]
+fn find(bucket: &Bucket, key: Key) -> Option<&Entry> {
+    let Bucket([first, second]) = bucket;
+    let (is_first, is_second) = (first.key == key, second.key == key);
+    let entry = &bucket.0[usize::from(!is_first)];
+    (is_first | is_second).then_some(entry)
+}
+
+fn vacant(number: usize) -> (Vec<Bucket>, u32) {
+    let number = number.min(MOST_BUCKETS);
+    let mut buckets = Vec::with_capacity(number);
+    prefer_large(buckets.spare_capacity_mut());
+    buckets.resize(number, Bucket::default());
+    (buckets, u64::BITS - number.trailing_zeros())
+}

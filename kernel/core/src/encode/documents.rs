@@ -1,0 +1,316 @@
+//! Documents, by one thread or several.
+
+use std::ops::{ControlFlow, Range};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use super::batch::{Batch, Ids, List, Number};
+use super::{Encoder, Special};
+use crate::count::{decode, Blocks, CountError, Errors, TICK};
+use crate::scan::{scan, Sink};
+
+/// Bytes of text that a thread takes at once: some milliseconds.
+const SHARE: usize = 1 << 20;
+
+/// What is wanted of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Its ids.
+    Ids,
+    /// How many there are.
+    Number,
+}
+
+/// How to encode documents.
+#[derive(Clone, Copy, Debug)]
+pub struct Options<'o> {
+    /// The special tokens that are looked for.
+    pub special: &'o Special,
+    /// What to do with bytes that are not UTF-8.
+    pub errors: Errors,
+    /// Whether ids are kept.
+    pub output: Output,
+    /// How many threads may work; 0 is 1.
+    pub threads: usize,
+}
+
+/// Ids of documents.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Encoded {
+    /// All ids, of one document after the other; none where only their number was wanted.
+    pub ids: Vec<u32>,
+    /// For each document the number of ids up to its end.
+    pub ends: Vec<u64>,
+    /// Sequences that were not UTF-8, and replaced.
+    pub replaced: u64,
+}
+
+/// Of a share: its ids, the ends counted from its begin, and how many ids it has.
+#[derive(Default)]
+struct Part {
+    ids: Vec<u32>,
+    ends: Vec<u64>,
+    total: u64,
+    replaced: u64,
+}
+
+/// Document `i` is `data[offsets[i]..offsets[i + 1]]`.
+#[derive(Clone, Copy)]
+pub(super) struct Documents<'d> {
+    pub(super) data: &'d [u8],
+    pub(super) offsets: &'d [usize],
+}
+
+/// What one thread encodes in one go.
+struct Share {
+    /// Those that end in it.
+    documents: Range<usize>,
+    /// From a document's begin, or a cut in one, to another such place.
+    bytes: Range<usize>,
+}
+
+type Tick<'t> = &'t mut dyn FnMut(usize) -> ControlFlow<()>;
+
+impl Documents<'_> {
+    pub(super) fn encode(
+        self,
+        encoder: &Encoder,
+        options: &Options<'_>,
+        tick: Tick<'_>,
+    ) -> Result<Encoded, CountError> {
+        let [first, .., last] = *self.offsets else {
+            return Ok(Encoded::default());
+        };
+        if options.threads < 2 || last - first < 2 * SHARE {
+            let all = Share {
+                documents: 0..self.offsets.len() - 1,
+                bytes: first..last,
+            };
+            return Ok(join(
+                vec![self.encode_share(&all, encoder, options, tick)?],
+                1,
+            ));
+        }
+        let shares = self.shares(options.special);
+        self.encode_shares(&shares, encoder, options, tick)
+    }
+
+    /// Divides the documents into shares of about as many bytes; long documents too, where the
+    /// rule allows a cut.
+    fn shares(self, special: &Special) -> Vec<Share> {
+        let last = self.offsets.len() - 1;
+        let mut shares = Vec::new();
+        let (mut from, mut first) = (self.offsets[0], 0);
+        let mut share = |documents: Range<usize>, to: usize, from: &mut usize| {
+            let bytes = *from..to;
+            shares.push(Share { documents, bytes });
+            *from = to;
+        };
+        for document in 0..last {
+            let (start, end) = (self.offsets[document], self.offsets[document + 1]);
+            while end - from > 2 * SHARE {
+                let text = &self.data[start..end];
+                let at = from.max(start) - start + SHARE;
+                let Some(cut) = special.cutter.first(text, at, text.len()) else {
+                    break;
+                };
+                share(first..document, start + cut, &mut from);
+                first = document;
+            }
+            if end - from >= SHARE {
+                share(first..document + 1, end, &mut from);
+                first = document + 1;
+            }
+        }
+        share(first..last, self.offsets[last], &mut from);
+        shares
+    }
+
+    /// Encodes shares in threads, of which this is one.
+    fn encode_shares(
+        self,
+        shares: &[Share],
+        encoder: &Encoder,
+        options: &Options<'_>,
+        tick: Tick<'_>,
+    ) -> Result<Encoded, CountError> {
+        let results: Vec<_> = shares.iter().map(|_| Mutex::new(None)).collect();
+        let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let (done, started) = (AtomicUsize::new(0), self.offsets[0]);
+        let work = |tick: Tick<'_>| {
+            while !stop.load(Ordering::Relaxed) {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(share) = shares.get(at) else { break };
+                let result = self.encode_share(share, encoder, options, tick);
+                // Shares before this one were begun before it, and go on to their ends: so the
+                // first error of all is among the results.
+                stop.fetch_or(result.is_err(), Ordering::Relaxed);
+                done.fetch_add(share.bytes.len(), Ordering::Relaxed);
+                *results[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+            }
+        };
+        let threads = options.threads.min(shares.len());
+        thread::scope(|scope| {
+            for _ in 1..threads {
+                scope.spawn(|| work(&mut |_| ControlFlow::Continue(())));
+            }
+            work(&mut |_| tick(started + done.load(Ordering::Relaxed)));
+        });
+        let results = results
+            .into_iter()
+            .map_while(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner));
+        Ok(join(results.collect::<Result<_, _>>()?, threads))
+    }
+
+    fn encode_share(
+        self,
+        share: &Share,
+        encoder: &Encoder,
+        options: &Options<'_>,
+        tick: Tick<'_>,
+    ) -> Result<Part, CountError> {
+        match options.output {
+            Output::Ids => {
+                let list = List::with_capacity(share.bytes.len() / 4);
+                let (list, part) = self.write(share, encoder, options, list, tick)?;
+                Ok(Part {
+                    ids: list.ids,
+                    ..part
+                })
+            }
+            Output::Number => {
+                let number = Number::default();
+                Ok(self.write(share, encoder, options, number, tick)?.1)
+            }
+        }
+    }
+
+    /// Encodes a share into `ids`; what is returned beside has none.
+    fn write<I: Ids>(
+        self,
+        share: &Share,
+        encoder: &Encoder,
+        options: &Options<'_>,
+        ids: I,
+        tick: Tick<'_>,
+    ) -> Result<(I, Part), CountError> {
+        encoder.at_desk(|desk| {
+            let mut writer = Writer {
+                encoder,
+                options,
+                batch: Batch::new(&encoder.vocabulary, desk, ids),
+                told: share.bytes.start,
+                replaced: 0,
+                tick,
+            };
+            let mut part = Part::default();
+            part.ends.reserve(share.documents.len());
+            let mut from = share.bytes.start;
+            for document in share.documents.clone() {
+                let end = self.offsets[document + 1];
+                writer.text(&self.data[from..end], from)?;
+                part.ends.push(writer.batch.ids.taken());
+                from = end;
+            }
+            writer.text(&self.data[from..share.bytes.end], from)?;
+            part.total = writer.batch.ids.taken();
+            part.replaced = writer.replaced;
+            Ok((writer.batch.ids, part))
+        })
+    }
+}
+
+/// Encodes texts one after the other, and tells how far it is.
+struct Writer<'w, I> {
+    encoder: &'w Encoder,
+    options: &'w Options<'w>,
+    batch: Batch<'w, I>,
+    told: usize,
+    replaced: u64,
+    tick: Tick<'w>,
+}
+
+impl<I: Ids> Writer<'_, I> {
+    /// Encodes a text that starts at the offset `at`.
+    fn text(&mut self, text: &[u8], at: usize) -> Result<(), CountError> {
+        let mut start = 0;
+        while let Some((end, next, id)) = self.options.special.find(text, start) {
+            self.piece(&text[start..end], at + start)?;
+            self.batch.ids.many(&[id]);
+            start = next;
+        }
+        self.piece(&text[start..], at + start)
+    }
+
+    /// Encodes what lies between special tokens.
+    fn piece(&mut self, piece: &[u8], at: usize) -> Result<(), CountError> {
+        let Some(pattern) = self.encoder.pattern else {
+            if !piece.is_empty() {
+                self.batch.pretoken(piece, 0, piece.len());
+                self.batch.flush(piece);
+            }
+            return self.tell(at + piece.len());
+        };
+        for (offset, block) in Blocks::new(piece, pattern) {
+            let (text, replaced) = decode(block, at + offset, self.options.errors)?;
+            self.replaced += replaced;
+            scan(pattern, &text, &mut self.batch);
+            self.batch.flush(text.as_bytes());
+            self.tell(at + offset + block.len())?;
+        }
+        Ok(())
+    }
+
+    /// Calls the tick where enough was done since it was called.
+    fn tell(&mut self, done: usize) -> Result<(), CountError> {
+        if done - self.told < TICK {
+            return Ok(());
+        }
+        self.told = done;
+        match (self.tick)(done) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(CountError::Cancelled),
+        }
+    }
+}
+
+/// Puts parts together, in order; in threads, as to write so much memory for the first time takes
+/// longer than to copy it.
+fn join(mut parts: Vec<Part>, threads: usize) -> Encoded {
+    let mut all = Encoded::default();
+    let mut before = 0;
+    for part in &mut parts {
+        if before == 0 {
+            all.ends.append(&mut part.ends);
+        } else {
+            all.ends.extend(part.ends.iter().map(|end| before + end));
+        }
+        before += part.total;
+        all.replaced += part.replaced;
+    }
+    if parts.len() == 1 {
+        all.ids = parts.remove(0).ids;
+        return all;
+    }
+    let total = parts.iter().map(|part| part.ids.len()).sum();
+    all.ids = vec![0; total];
+    thread::scope(|scope| {
+        let mut rest = &mut all.ids[..];
+        for parts in parts.chunks(parts.len().div_ceil(threads.max(1))) {
+            let length = parts.iter().map(|part| part.ids.len()).sum();
+            let (places, behind) = rest.split_at_mut(length);
+            rest = behind;
+            scope.spawn(|| copy(parts, places));
+        }
+    });
+    all
+}
+
+fn copy(parts: &[Part], mut places: &mut [u32]) {
+    for part in parts {
+        let (these, rest) = places.split_at_mut(part.ids.len());
+        these.copy_from_slice(&part.ids);
+        places = rest;
+    }
+}
