@@ -49,6 +49,7 @@ def _mount(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         pytest.skip("no `mount` command")
 
 
+@pytest.mark.slow
 def test_a_full_disk(many: Task, launch: Launcher, small_disk: Path) -> None:
     out = small_disk / "run"
     run = launch(*many.train(out), "--workers", 2)
@@ -85,6 +86,7 @@ def _flip(data: bytes) -> bytes:
     return data[:middle] + bytes([data[middle] ^ 16]) + data[middle + 1 :]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [
