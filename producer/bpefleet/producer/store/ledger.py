@@ -67,7 +67,7 @@ from bpefleet.shared.wire.keys import LARGEST_PAYLOAD
 from bpefleet.shared.wire.messages import Counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
 
@@ -204,7 +204,7 @@ class Ledger:
         Raises:
             PayloadError: It may not.
         """
-        _demand_plausible(counted)
+        demand_plausible(counted)
         info = Counts.check_payload(
             payload,
             self._digest,
@@ -247,6 +247,24 @@ class Ledger:
     def _due(self, source: int) -> list[CountsFile]:
         with self.still:
             return due(self._files[source], COMPACT_AT)
+
+    def adopt(self, chunks: Collection[int], totals: Totals, payload: bytes) -> None:
+        """Put in the counts of chunks of one source that were put together elsewhere, as a group.
+
+        Args:
+            chunks: Which: none that is here.
+            totals: Their sums.
+            payload: Their counts, checked.
+
+        Raises:
+            OutputError: The disk is full or fails.
+        """
+        info = Counts.check_payload(payload, self._digest)
+        path, found = self._folder / group_name(chunks), tuple(sorted(chunks))
+        head = FoldedHead(found, totals).to_bytes()
+        write_atomically(path, head, b"\n", payload)
+        with self.still:
+            self._note(CountsFile(path, found, totals, len(head) + len(payload)), [info])
 
     def folded(self, times: Sequence[int] = ()) -> FoldedCounts:
         """The counts of all folded chunks together.
@@ -388,7 +406,7 @@ class Ledger:
             self._distinct.see(info.least_hashes)
 
 
-def _demand_plausible(counted: Counted) -> None:
+def demand_plausible(counted: Counted) -> None:
     """Refuse numbers that no chunk can have, before they are added to the sums.
 
     Raises:

@@ -47,7 +47,7 @@ def main() -> None:
         ledger = Ledger(
             directory.counts,
             plan.digest,
-            chunks=plan.chunk_count,
+            chunks=len(plan.chunks),
             sources=plan.chunk_sources,
             tidy=False,
         )

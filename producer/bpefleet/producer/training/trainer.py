@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 _MOST: Final = (1 << 64) - 1
 """The greatest count there is."""
-_LISTED: Final = 1000
-"""Files of the corpus that the manifest lists; how many more there are it says, too."""
 _SHOWN: Final = 4096
 """Bytes of the longest token that the manifest spells."""
 
@@ -79,8 +77,7 @@ def train_tokenizer(
         missing=facts.missing,
         run=directory.plan.run,
         options=options,
-        sources=tuple(Source(file.path, file.size) for file in directory.first_files(_LISTED)),
-        more_sources=max(0, directory.plan.totals.files - _LISTED),
+        sources=tuple(Source(file.path, file.size) for file in directory.plan.files),
         totals=_sums(directory, totals, unique, merged),
         files=files,
         counts_of=facts.counts_of,
@@ -143,7 +140,7 @@ def _sums(directory: RunDirectory, totals: Totals, unique: int, merged: Merged) 
     plan, made = directory.plan, len(merged.merges)
     return Sums(
         bytes=totals.bytes_read,
-        chunks=plan.chunk_count,
+        chunks=len(plan.chunks),
         pretokens=totals.pretokens,
         unique_pretokens=unique,
         replaced=totals.replaced,

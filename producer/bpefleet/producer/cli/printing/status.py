@@ -14,9 +14,9 @@ import click
 from bpefleet.producer.cli.printing.mixture_lines import lines_of
 from bpefleet.producer.cli.printing.status_times import StatusTimes
 from bpefleet.producer.observing.snapshot import failures, latest_of, latest_snapshot
+from bpefleet.producer.store.counted import read_counted
 from bpefleet.producer.store.directory import PLAN, RunDirectory
 from bpefleet.producer.store.history import read_attempts
-from bpefleet.producer.store.ledger_format import read_index
 from bpefleet.shared.errors import QueueError, UsageError
 from bpefleet.shared.process.text import json_text, line, printable
 from bpefleet.shared.wire.keys import status_key
@@ -183,7 +183,7 @@ def show_failed(path: Path, *, as_json: bool) -> None:
         OutputError: The directory cannot be read.
     """
     directory = RunDirectory.open(path)
-    counted, _ = read_index(directory.counts, directory.plan.chunk_count)
+    counted, _, _ = read_counted(directory.counts, len(directory.plan.chunks))
     failed = failures(directory, counted)
     if as_json:
         click.echo(json_text([f.to_json() for f in failed]))
@@ -209,8 +209,8 @@ def show_attempts(path: Path, chunk: int, *, as_json: bool) -> None:
         OutputError: The directory cannot be read.
     """
     directory = RunDirectory.open(path)
-    if chunk >= directory.plan.chunk_count:
-        raise UsageError(f"{path} has chunks 0 to {directory.plan.chunk_count - 1}")
+    if chunk >= len(directory.plan.chunks):
+        raise UsageError(f"{path} has chunks 0 to {len(directory.plan.chunks) - 1}")
     attempts = read_attempts(path).get(chunk, [])
     if as_json:
         click.echo(json_text([a.to_json() for a in attempts]))
