@@ -66,7 +66,7 @@ def _count_beside(session: Session) -> dict[int, Failed]:
 def _count_all(session: Session) -> dict[int, Failed]:
     files, chunks = session.directory.plan.files, session.directory.plan.chunks
     states = ChunkStates(COUNT, session.planned, session.todo, session.ledger.chunks)
-    roots = roots_of(file.path for file in files)
+    roots = roots_of(file.path for file in files.one_of_each_folder)
     tail = Tail()
     try:
         while not _halted(session):
