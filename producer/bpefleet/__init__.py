@@ -5,7 +5,7 @@
     tokenizer = train("corpus.txt", vocab_size=32_000, out="tokenizer").tokenizer
 
 `train`, `train_async`, `resume`, `merge` and `status` raise `BpefleetError` when something cannot
-be done. `Tokenizer.load` opens what they made.
+be done. `Tokenizer.load` opens what they made, `evaluate` compares tokenizers.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from bpefleet.producer.api import RunResult, merge, resume, status, train, train_async
+    from bpefleet.producer.api.token_counter import ParallelTokenCounter
+    from bpefleet.producer.evaluating.evaluate import evaluate
     from bpefleet.producer.planning.mixture.source import Source
     from bpefleet.shared.errors import BpefleetError
     from bpefleet.shared.tokenizer import Tokenizer
@@ -27,10 +29,12 @@ __path__ = extend_path(__path__, __name__)
 
 __all__ = [
     "BpefleetError",
+    "ParallelTokenCounter",
     "RunResult",
     "Source",
     "Tokenizer",
     "__version__",
+    "evaluate",
     "merge",
     "resume",
     "status",
@@ -40,6 +44,8 @@ __all__ = [
 
 _PLACES: Final = {
     "BpefleetError": "bpefleet.shared.errors",
+    "ParallelTokenCounter": "bpefleet.producer.api.token_counter",
+    "evaluate": "bpefleet.producer.evaluating.evaluate",
     "Source": "bpefleet.producer.planning.mixture.source",
     "Tokenizer": "bpefleet.shared.tokenizer",
 }

@@ -98,7 +98,7 @@ def test_tables_and_a_page(runs: list[Path], corpus: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["plain.txt", "-t", "no-such"], "no such file, and tiktoken has no such encoding"),
+        (["plain.txt", "-t", "no-such"], "no finished tokenizer"),
         (["-", "-t", "."], "error"),
         (["plain.txt", "plain.txt", "-t", "{run}"], "a source is given twice"),
         (["plain.txt", "-t", "{run}", "-t", "{run}"], "a tokenizer is given twice"),

@@ -12,7 +12,7 @@ import pytest
 import regex
 
 from bpefleet.producer import train
-from bpefleet.shared.measuring.candidates import Candidate, candidate_of
+from bpefleet.shared.measuring.candidates import Candidate, candidate_of, joined
 from bpefleet.shared.measuring.figures import figures, ratio, renyi_efficiency
 from bpefleet.shared.measuring.measure import Meter, measure
 from bpefleet.shared.measuring.sums import Measured
@@ -93,7 +93,7 @@ def test_any_chunking_gives_the_same(candidates: list[Candidate]) -> None:
 def test_intervals_are_those_of_the_ratio_estimator(candidates: list[Candidate]) -> None:
     (measured,) = measure([Meter(candidates[0])], TEXTS)
     sizes = [len(text.encode()) for text in TEXTS]
-    tokens = [len(candidates[0].encode([text]).ids) for text in TEXTS]
+    tokens = [len(candidates[0].encode([text], *joined([text])).ids) for text in TEXTS]
     value, n = sum(sizes) / sum(tokens), len(TEXTS)
     variance = sum((y - value * x) ** 2 for y, x in zip(sizes, tokens, strict=True)) / (n - 1)
     error = 1.959964 * math.sqrt(n * variance) / sum(tokens)

@@ -32,6 +32,8 @@ __all__ = [
     "PayloadInfo",
     "Sampler",
     "Taken",
+    "TokenBytes",
+    "Words",
     "check_file",
     "fold_files",
     "json_texts",

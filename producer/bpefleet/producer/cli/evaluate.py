@@ -20,7 +20,7 @@ from bpefleet.producer.cli.options import EXIT_CODES
     multiple=True,
     required=True,
     metavar="TOKENIZER",
-    help="A run's directory, a tokenizer.json, or an encoding of tiktoken such as cl100k_base, "
+    help="A run's directory, a tokenizer.json, or a name that tiktoken knows such as cl100k_base, "
     "which may need the network. Repeat for several; they are compared with the first.",
 )
 @click.option(

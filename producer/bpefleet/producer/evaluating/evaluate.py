@@ -93,8 +93,8 @@ def evaluate(
     Args:
         sources: Files, folders or globs, as paths or URLs, each a source by itself; or one corpus
             file (`.toml`), whose weights are left out of account.
-        tokenizers: Each a run's directory, a `tokenizer.json`, the name of an encoding of tiktoken,
-            or a `Tokenizer`. The others are compared with the first.
+        tokenizers: Each a `Tokenizer`, or what `Tokenizer.load` takes. The others are compared with
+            the first.
         special_tokens: What separates documents of plain text. It is part of none.
         errors: `strict` or `replace`, for bytes that are not UTF-8.
         format: As for `train`.
@@ -138,10 +138,7 @@ def _candidate(given: str | Tokenizer, at: int) -> Candidate:
 
 
 def _figures(candidates: Sequence[Candidate], measured: Sequence[Measured]) -> list[Figures]:
-    return [
-        figures(found, one.size if one.tokens is None else len(one.tokens))
-        for one, found in zip(candidates, measured, strict=True)
-    ]
+    return [figures(found, one.ordinary) for one, found in zip(candidates, measured, strict=True)]
 
 
 def _added(measured: Sequence[Measured]) -> Measured:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from bpefleet.kernel import TokenBytes, Words
+from bpefleet.shared.measuring.candidates import joined
 from bpefleet.shared.measuring.sums import Measured
 
 if TYPE_CHECKING:
@@ -28,17 +28,16 @@ class Meter:
         return TokenBytes(list((self._candidate.tokens or {}).items()))
 
     def measure(
-        self, texts: Sequence[str], words: Words, sizes: Sequence[int], reference: Sequence[int]
+        self, documents: Documents, reference: Sequence[int]
     ) -> tuple[Measured, Sequence[int]]:
         """The sums over some documents, and the tokens of each.
 
         Args:
-            texts: The documents.
-            words: Their words.
-            sizes: The bytes of each.
+            documents: The documents.
             reference: The tokens of each that another tokenizer makes; none if this is the first.
         """
-        encoded = self._candidate.encode(texts)
+        words = documents.words
+        encoded = self._candidate.encode(documents.texts, documents.data, documents.offsets)
         tokens = [end - start for start, end in pairwise((0, *encoded.ends))]
         places, same = encoded.places, encoded.same
         if places is None or same is None:
@@ -47,24 +46,38 @@ class Meter:
             same = list(map(bool, memoryview(is_same)))
         else:
             continued = words.continued(places, encoded.ends)
-        documents = {
-            "bytes": sizes,
+        numbers = {
+            "bytes": [end - start for start, end in pairwise(documents.offsets)],
             "characters": memoryview(words.characters),
             "words": memoryview(words.words),
             "tokens": tokens,
             "continued": memoryview(continued),
             "reference": reference or tokens,
         }
-        return Measured.of(documents, Counter(encoded.ids), changed=same.count(False)), tokens
+        return Measured.of(numbers, Counter(encoded.ids), changed=same.count(False)), tokens
+
+
+class Documents:
+    """Some documents, and the words in them.
+
+    Attributes:
+        texts: The documents.
+        data: Their UTF-8, joined.
+        offsets: Where in that each begins; at last, where all end.
+        words: Their words.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = texts
+        self.data, self.offsets = joined(texts)
+        self.words = Words(self.data, self.offsets)
 
 
 def measure(meters: Sequence[Meter], texts: Sequence[str]) -> Iterator[Measured]:
     """What each tokenizer makes of some documents, in order; the first is that compared with."""
-    each = [text.encode() for text in texts]
-    sizes = list(map(len, each))
-    words = Words(b"".join(each), array("q", accumulate(sizes, initial=0)))
+    documents = Documents(texts)
     reference: Sequence[int] = ()
     for meter in meters:
-        measured, tokens = meter.measure(texts, words, sizes, reference)
+        measured, tokens = meter.measure(documents, reference)
         reference = reference or tokens
         yield measured

@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import islice, product
 from typing import TYPE_CHECKING, Final
 
+from bpefleet.shared.measuring.candidates import joined
+
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
@@ -75,8 +77,8 @@ def _shown(
     batch: list[tuple[int, str]] = []
 
     def found() -> set[int]:
-        encoded = candidate.encode([text for _, text in batch])
-        return set(encoded.ids)
+        texts = [text for _, text in batch]
+        return set(candidate.encode(texts, *joined(texts)).ids)
 
     for number, text in texts:
         if number not in left:
