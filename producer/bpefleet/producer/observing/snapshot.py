@@ -13,7 +13,7 @@ from bpefleet.producer.files.atomic import read_whole
 from bpefleet.producer.files.lock import LOCK, holder
 from bpefleet.producer.observing.expected_text import ExpectedText
 from bpefleet.producer.store.directory import PLAN, RunDirectory
-from bpefleet.producer.store.history import ATTEMPTS, read_attempts
+from bpefleet.producer.store.history import ATTEMPTS, given_up
 from bpefleet.producer.store.ledger_format import read_index, read_sums
 from bpefleet.producer.store.mixture import source_views
 from bpefleet.shared.errors import OutputError
@@ -38,12 +38,11 @@ def failures(directory: RunDirectory, counted: set[int]) -> list[Failure]:
     Raises:
         OutputError: The history cannot be read.
     """
-    found = []
-    for chunk, attempts in sorted(read_attempts(directory.path).items()):
-        known = 0 <= chunk < directory.plan.chunk_count
-        if known and chunk not in counted and attempts[-1].final:
-            found.append(_failure(directory, attempts))
-    return found
+    return [
+        _failure(directory, last, attempts)
+        for chunk, (last, attempts) in given_up(directory.path, counted).items()
+        if 0 <= chunk < directory.plan.chunk_count
+    ]
 
 
 def at_rest(directory: RunDirectory, now: float) -> Snapshot:
@@ -117,12 +116,11 @@ def _changed(path: Path) -> float:
     return 0.0
 
 
-def _failure(directory: RunDirectory, attempts: list[Attempt]) -> Failure:
-    last = attempts[-1]
+def _failure(directory: RunDirectory, last: Attempt, attempts: int) -> Failure:
     return Failure(
         chunk=last.chunk,
         what=directory.plan.describe(last.chunk),
-        attempts=len(attempts),
+        attempts=attempts,
         worker=last.worker,
         kind=last.kind,
         error=last.error,
