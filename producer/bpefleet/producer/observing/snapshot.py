@@ -19,7 +19,7 @@ from bpefleet.producer.store.mixture import source_views
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.tokenizer import MANIFEST
 from bpefleet.shared.wire.messages import MessageError
-from bpefleet.shared.wire.status import DONE, PLANNED, STOPPED, Failure, Snapshot
+from bpefleet.shared.wire.status import DONE, MOST_FAILED, PLANNED, STOPPED, Failure, Snapshot
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,7 +68,7 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         running=(),
         queued=0,
         waiting=plan.chunk_count - len(counted) - len(failed),
-        failed=tuple(failed),
+        failed=tuple(failed[:MOST_FAILED]),
         bytes=ExpectedText(plan).total(counted, totals.bytes_read),
         bytes_counted=totals.bytes_read,
         pretokens=totals.pretokens,
@@ -88,6 +88,7 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         merging=None,
         records=totals.records,
         absent=totals.absent,
+        more_failed=len(failed[MOST_FAILED:]),
         sources=source_views(plan, read_sums(directory.counts, sources)) if sources else (),
     )
 
