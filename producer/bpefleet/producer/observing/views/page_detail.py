@@ -43,7 +43,7 @@ class PageDetail:
         self._attempts = attempts
         self._sweep = sweep
         self._series = TimeSeries[Sample](_MOST_SAMPLES)
-        self._by_worker = TimeSeries[array[int]](_MOST_POINTS)
+        self._by_worker: TimeSeries[array[int]] = TimeSeries(_MOST_POINTS)
 
     def now(self) -> Detail:
         """All of it, and where the run is now."""
