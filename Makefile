@@ -68,7 +68,7 @@ test-slow: export BPEFLEET_ALL_EXAMPLES = 1
 test-slow: install ## Run the Python tests that show more of the same for long
 	failed=0; \
 	$(BIN)/pytest $(BESIDE) -m '(slow or hypothesis) and not serial' \
-		$$($(MARKED) mark.slow -e hypothesis -e exactness.cases) || failed=1; \
+		$$($(MARKED) mark.slow -e mark.crossed -e hypothesis -e exactness.cases) || failed=1; \
 	$(BIN)/pytest -m 'slow and serial' $$($(MARKED) mark.serial) || failed=1; \
 	exit $$failed
 

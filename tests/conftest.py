@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from bpefleet.producer.fleet.server import EmbeddedServer
 from bpefleet.shared.redis.connect import connect
+from tests.crossed import place
 from tests.examples import number
 from tests.temporary import in_memory
 from tests.texts import english
@@ -47,10 +48,15 @@ settings.load_profile("bpefleet")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put first the file that waits for a minute, last the folders whose files are short.
+    """Leave most combinations to the slow tests, where a test says so, and put files in order.
 
-    So no process ends long after the others.
+    First the file that waits for a minute, last the folders whose files are short: so no process
+    ends long after the others.
     """
+    for item in items:
+        crossed = item.get_closest_marker("crossed")
+        if crossed is not None and place(item) % crossed.args[0]:
+            item.add_marker(pytest.mark.slow)
     items.sort(
         key=lambda item: (
             item.path.name != WAITS,

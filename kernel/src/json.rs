@@ -14,51 +14,24 @@ const MOST_KEYS: usize = 100;
 /// The texts of some records, as `Counts.count_documents` takes them.
 #[pyclass(module = "bpefleet.kernel", name = "JsonTexts", frozen)]
 pub(crate) struct JsonTexts {
-    data: Py<PyBytes>,
-    offsets: Py<PyBytes>,
-    starts: Py<PyBytes>,
-    records: u64,
-    absent: u64,
-    fields: Vec<String>,
-}
-
-#[pymethods]
-impl JsonTexts {
     /// The texts, one after the other.
-    #[getter]
-    fn data(&self, py: Python<'_>) -> Py<PyBytes> {
-        self.data.clone_ref(py)
-    }
-
+    #[pyo3(get)]
+    data: Py<PyBytes>,
     /// Text i is `data[offsets[i]:offsets[i + 1]]`: native integers of 8 bytes.
-    #[getter]
-    fn offsets(&self, py: Python<'_>) -> Py<PyBytes> {
-        self.offsets.clone_ref(py)
-    }
-
+    #[pyo3(get)]
+    offsets: Py<PyBytes>,
     /// Where in the lines the record of each text begins: native integers of 8 bytes.
-    #[getter]
-    fn starts(&self, py: Python<'_>) -> Py<PyBytes> {
-        self.starts.clone_ref(py)
-    }
-
+    #[pyo3(get)]
+    starts: Py<PyBytes>,
     /// All records, those without a text too.
-    #[getter]
-    fn records(&self) -> u64 {
-        self.records
-    }
-
+    #[pyo3(get)]
+    records: u64,
     /// Records without a text: the field is missing or null.
-    #[getter]
-    fn absent(&self) -> u64 {
-        self.absent
-    }
-
+    #[pyo3(get)]
+    absent: u64,
     /// The keys of the first record, each once; none where there is no record.
-    #[getter]
-    fn fields(&self) -> Vec<String> {
-        self.fields.clone()
-    }
+    #[pyo3(get)]
+    fields: Vec<String>,
 }
 
 /// Read one field of each record of JSON Lines.
@@ -70,7 +43,8 @@ impl JsonTexts {
 ///
 /// Args:
 ///     data: Whole lines; the last may lack its newline. Blank ones are skipped.
-///     field: The keys that lead to the text, from the outermost in; 100 at most.
+///     field: The keys that lead to the text, from the outermost in; 100 at most. A record's own
+///         key that is all of them with dots between comes first.
 ///
 /// Raises:
 ///     JsonLineError: A line is no JSON object, or has something else there than a string or null,

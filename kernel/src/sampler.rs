@@ -95,8 +95,14 @@ impl Sampler {
 /// What was taken of some bytes: stretches of them, end to end.
 #[pyclass(module = "bpefleet.kernel", name = "Taken", frozen)]
 pub(crate) struct Taken {
+    /// All of them.
+    #[pyo3(get)]
     data: Py<PyBytes>,
+    /// Stretch i is `data[offsets[i]:offsets[i + 1]]`: native integers of 8 bytes.
+    #[pyo3(get)]
     offsets: Py<PyBytes>,
+    /// Where in what it was taken from each begins: native integers of 8 bytes.
+    #[pyo3(get)]
     starts: Py<PyBytes>,
     /// Whether the last piece, which the next block goes on with, is taken.
     #[pyo3(get)]
@@ -111,26 +117,5 @@ impl Taken {
             starts: native(py, &taken.starts)?,
             last: taken.last,
         })
-    }
-}
-
-#[pymethods]
-impl Taken {
-    /// All of them.
-    #[getter]
-    fn data(&self, py: Python<'_>) -> Py<PyBytes> {
-        self.data.clone_ref(py)
-    }
-
-    /// Stretch i is `data[offsets[i]:offsets[i + 1]]`: native integers of 8 bytes.
-    #[getter]
-    fn offsets(&self, py: Python<'_>) -> Py<PyBytes> {
-        self.offsets.clone_ref(py)
-    }
-
-    /// Where in what it was taken from each begins: native integers of 8 bytes.
-    #[getter]
-    fn starts(&self, py: Python<'_>) -> Py<PyBytes> {
-        self.starts.clone_ref(py)
     }
 }

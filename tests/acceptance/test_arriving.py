@@ -55,6 +55,7 @@ def _rows(documents: list[str]) -> Iterable[object]:
         yield {"text": None, "id": 2}
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize(
     "given",
@@ -87,6 +88,7 @@ def test_documents_come_to_an_event_loop_as_well(
     _demand_same(result, from_file)
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize("kind", ["text", "jsonl"])
 @pytest.mark.parametrize("workers", [0, 2])
 def test_standard_input_is_as_good_as_a_file(

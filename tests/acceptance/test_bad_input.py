@@ -135,6 +135,7 @@ CASES: list[tuple[str, Arguments, ExitCode, str]] = [
 ]
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize("workers", ["0", "1"])
 @pytest.mark.parametrize(
     ("arguments", "code", "text"), [c[1:] for c in CASES], ids=[c[0] for c in CASES]

@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import httpx
 import pytest
 
 from bpefleet.shared.wire.keys import QUEUE
+from tests import web
 from tests.command import bpefleet, start
 from tests.eventually import eventually
 
@@ -24,6 +24,7 @@ _COMMANDS = ("train", "resume", "retry", "status", "failed", "cancel", "merge", 
 _SHADOWED = ("click", "redis", "rq", "orjson", "regex", "starlette", "uvicorn", "tqdm", "logging")
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("command", _COMMANDS)
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 def test_each_command_explains_itself_by_its_own_name(command: str, flag: str) -> None:
@@ -159,7 +160,7 @@ def test_the_page_stays_until_ctrl_c(corpus: Path, tmp_path: Path) -> None:
         said.append(run.stderr.readline())
         assert said[-1], said
     address = next(each for each in said if each.startswith("dashboard: ")).split()[1]
-    assert httpx.get(address).status_code == 200
+    assert web.get(address).status_code == 200
     assert run.poll() is None
     run.send_signal(signal.SIGINT)
     stdout, stderr = run.communicate(timeout=120)

@@ -108,6 +108,7 @@ def test_a_checkout_brings_its_kernel_and_a_release_names_one(wheels: list[Path]
         assert f"Requires-Dist: bpefleet-kernel=={metadata['Version']}" in wheel.read(name).decode()
 
 
+@pytest.mark.slow
 def test_wheels_hold_every_module_the_types_and_the_page(wheels: list[Path]) -> None:
     held = {name for wheel in wheels for name in zipfile.ZipFile(wheel).namelist()}
     sources = [(ROOT / part, path) for part in PARTS for path in (ROOT / part).rglob("*")]

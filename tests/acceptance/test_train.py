@@ -28,6 +28,7 @@ def expected(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     return artifacts(out)
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize(
     ("workers", "chunk_size"), [(1, "7kB"), (2, "32MiB"), (3, "20kB"), (4, "3kB")]
 )

@@ -13,11 +13,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from bpefleet.producer.fleet.server import EmbeddedServer
+
+
+@pytest.fixture(scope="module")
+def serving(
+    redis_server: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Dashboard]:
+    """One dashboard for all tests of a file: it keeps nothing that Redis forgets."""
+    log = tmp_path_factory.mktemp("dashboard") / "dashboard.log"
+    with dashboard(redis_server.url, log) as board:
+        yield board
+
 
 @pytest.fixture
-def board(redis_url: str, tmp_path: Path) -> Iterator[Dashboard]:
-    with dashboard(redis_url, tmp_path / "dashboard.log") as board:
-        yield board
+def board(serving: Dashboard, redis_url: str) -> Dashboard:
+    """A dashboard whose Redis is empty at first."""
+    assert redis_url
+    return serving
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ import pytest
 from bpefleet.producer.fleet.local_dashboard import LocalDashboard
 from bpefleet.shared.errors import ExitCode, QueueError
 from bpefleet.shared.trust.signing import make_key
+from tests import web
 from tests.artifacts import artifacts
 from tests.command import alive, bpefleet, descendants, start
 from tests.dashboard.serving import mend
@@ -54,14 +55,14 @@ class Page:
         url, token = announced(run)
 
         def known() -> re.Match[str] | None:
-            return re.search(r'bpefleet_\w+{[^}]*run="(\w+)"', httpx.get(f"{url}/metrics").text)
+            return re.search(r'bpefleet_\w+{[^}]*run="(\w+)"', web.get(f"{url}/metrics").text)
 
         found = eventually(known)
         assert found is not None
         return cls(url, token, found[1])
 
     def ask(self, action: str) -> int:
-        answer = httpx.post(
+        answer = web.post(
             f"{self.url}/runs/{self.run}/{action}",
             headers={"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"},
             content='{"chunks":[]}',
@@ -75,10 +76,11 @@ class Page:
 
     @property
     def is_gone(self) -> bool:
-        with suppress(httpx.TransportError):
-            httpx.get(self.url)
-            return False
-        return True
+        """Whether nobody answers; or another, who got the port and knows nothing of the run."""
+        try:
+            return self.run not in web.get(f"{self.url}/metrics").text
+        except httpx.TransportError:
+            return True
 
 
 def announced(run: subprocess.Popen[str]) -> tuple[str, str]:
@@ -104,10 +106,10 @@ def test_the_page_answers_while_the_run_goes_and_ends_with_it(texts: Path, tmp_p
     out = tmp_path / "run"
     run = start("train", texts, "-o", out, *VOCAB, *BESIDE, "--report")
     page = Page.of(run)
-    assert "<title>bpefleet</title>" in httpx.get(f"{page.url}/runs/{page.run}").text
-    assert httpx.post(f"{page.url}/runs/{page.run}/cancel").status_code == 401
+    assert "<title>bpefleet</title>" in web.get(f"{page.url}/runs/{page.run}").text
+    assert web.post(f"{page.url}/runs/{page.run}/cancel").status_code == 401
     started = descendants(run.pid)
-    with httpx.stream("GET", f"{page.url}/runs/{page.run}/events", timeout=120) as events:
+    with web.stream("GET", f"{page.url}/runs/{page.run}/events") as events:
         page.mend(texts)
         told = "".join(events.iter_text())  # until the run's end
     stdout, stderr = run.communicate(timeout=120)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import orjson
 import pytest
 
+from tests import web
 from tests.dashboard.samples import RUN, post, sample_detail, sample_snapshot
 from tests.dashboard.serving import dashboard
 from tests.eventually import eventually
@@ -33,7 +33,7 @@ def board(redis_url: str, connection: Redis, tmp_path: Path) -> Iterator[Dashboa
 
 def shown(board: Dashboard) -> set[str]:
     """The runs that are told of, whose snapshots are those of now."""
-    answer = httpx.get(f"{board.url}/metrics", timeout=120)
+    answer = web.get(f"{board.url}/metrics")
     assert answer.status_code == 200
     assert "bpefleet_redis_up 1.0" in answer.text
     return set(re.findall(r'run="([^"]*)"', answer.text))
@@ -44,6 +44,7 @@ def put_list(connection: Redis, key: str) -> None:
     connection.rpush(key, "x")
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("kind", ["status", "detail", "report"])
 def test_a_key_of_another_kind_freezes_no_other_run(
     board: Dashboard, connection: Redis, kind: str
@@ -53,8 +54,8 @@ def test_a_key_of_another_kind_freezes_no_other_run(
     eventually(lambda: shown(board) == ({RUN} if kind == "status" else {RUN, "x"}))
     post(connection, sample_snapshot(unique=99), sample_detail())
     sample = 'bpefleet_unique_pretokens{run="sample"} 99.0'
-    eventually(lambda: sample in httpx.get(f"{board.url}/metrics").text)
-    assert httpx.get(f"{board.url}/healthz").text == "ok"
+    eventually(lambda: sample in web.get(f"{board.url}/metrics").text)
+    assert web.get(f"{board.url}/healthz").text == "ok"
 
 
 def _shorter(detail: dict[str, Any]) -> None:
@@ -92,7 +93,7 @@ def test_a_run_whose_detail_is_odd_is_shown_without_it(
     post(connection, sample_snapshot(run="odd"))
     connection.set("bpefleet:detail:odd", orjson.dumps(data))
     assert shown(board) == {RUN, "odd"}
-    text = httpx.get(f"{board.url}/metrics").text
+    text = web.get(f"{board.url}/metrics").text
     assert 'bpefleet_stage_seconds_count{run="sample",stage="scan"} 4.0' in text
     assert 'bpefleet_stage_seconds_count{run="odd"' not in text
     assert "run odd is not shown in full" in board.log.read_text()
@@ -113,7 +114,7 @@ def test_the_latest_two_hundred_are_read(board: Dashboard, connection: Redis) ->
         for i in range(210):
             post(pipeline, sample_snapshot(run=f"r{i}", updated=3e9 + i))
         pipeline.execute()
-    with httpx.stream("GET", f"{board.url}/events") as answer:
+    with web.stream("GET", f"{board.url}/events") as answer:
         events = (orjson.loads(line[6:]) for line in answer.iter_lines() if line)
         order = next(event["order"] for event in events if event.get("order"))
     assert order == [f"r{i}" for i in range(209, 9, -1)]
@@ -121,7 +122,7 @@ def test_the_latest_two_hundred_are_read(board: Dashboard, connection: Redis) ->
 
 def test_a_set_of_runs_that_is_none_is_said(board: Dashboard, connection: Redis) -> None:
     put_list(connection, RUNS)
-    text = eventually(lambda: (a := httpx.get(f"{board.url}/healthz").text) != "ok" and a)
+    text = eventually(lambda: (a := web.get(f"{board.url}/healthz").text) != "ok" and a)
     assert text == "Redis refuses to tell; what is shown is old"
 
 
@@ -136,6 +137,6 @@ def test_a_set_of_runs_that_is_none_is_said(board: Dashboard, connection: Redis)
     ],
 )
 def test_a_scraper_that_asks_for_odd_versions_is_answered(board: Dashboard, accept: str) -> None:
-    answer = httpx.get(f"{board.url}/metrics", headers={"Accept": accept})
+    answer = web.get(f"{board.url}/metrics", headers={"Accept": accept})
     assert answer.status_code == 200
     assert "bpefleet_redis_up 1.0" in answer.text

@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
 import yaml
 from prometheus_client.openmetrics.parser import (
@@ -19,6 +18,8 @@ from bpefleet.dashboard.metrics import RunsCollector
 from bpefleet.dashboard.reading.view import View
 from bpefleet.producer.fleet.server import EmbeddedServer
 from bpefleet.shared.wire.keys import QUEUE
+from bpefleet.shared.wire.status import SourceView
+from tests import web
 from tests.dashboard.samples import RUN, post, sample_detail, sample_snapshot
 from tests.dashboard.serving import dashboard
 from tests.eventually import eventually
@@ -26,6 +27,7 @@ from tests.eventually import eventually
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import httpx
     from redis import Redis
 
     from tests.dashboard.serving import Dashboard
@@ -42,11 +44,38 @@ def board(redis_url: str, connection: Redis, tmp_path: Path) -> Iterator[Dashboa
 
 
 def samples(board: Dashboard) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
-    text = httpx.get(f"{board.url}/metrics").text
+    text = web.get(f"{board.url}/metrics").text
     return {
         (sample.name, frozenset(sample.labels.items())): sample.value
         for family in text_string_to_metric_families(text)
         for sample in family.samples
+    }
+
+
+def test_metrics_of_the_sources_of_a_mixture() -> None:
+    sources = (
+        SourceView("web", "1", 0.5, 3, 4000, 900, 70, 2, 0.25),
+        SourceView("code", "3", 1.0, 1, 2000, 900, 0, 0, 0.75),
+    )
+    view = View(sample_snapshot(sources=sources), None)
+    collector = RunsCollector({RUN: view}, redis_answers=True, queue_jobs=0)
+    found = {
+        (sample.name, sample.labels["source"]): sample.value
+        for family in collector.collect()
+        for sample in family.samples
+        if "source" in sample.labels
+    }
+    assert found == {
+        ("bpefleet_source_bytes_total", "web"): 4000,
+        ("bpefleet_source_bytes_total", "code"): 2000,
+        ("bpefleet_source_pretokens_total", "web"): 900,
+        ("bpefleet_source_pretokens_total", "code"): 900,
+        ("bpefleet_source_records_total", "web"): 70,
+        ("bpefleet_source_records_total", "code"): 0,
+        ("bpefleet_source_records_absent_total", "web"): 2,
+        ("bpefleet_source_records_absent_total", "code"): 0,
+        ("bpefleet_source_share_ratio", "web"): 0.25,
+        ("bpefleet_source_share_ratio", "code"): 0.75,
     }
 
 
@@ -101,7 +130,7 @@ def test_metrics_are_openmetrics_too_and_escape_labels(board: Dashboard, connect
     detail = json.loads(connection.get(f"bpefleet:detail:{RUN}") or b"")
     connection.set(f"bpefleet:detail:{RUN}", json.dumps({**detail, "failures": failures}))
     accept = {"Accept": "application/openmetrics-text; version=1.0.0"}
-    answer = httpx.get(f"{board.url}/metrics", headers=accept)
+    answer = web.get(f"{board.url}/metrics", headers=accept)
     assert answer.headers["content-type"].startswith("application/openmetrics-text")
     parsed = openmetrics_families(answer.text)  # type: ignore[no-untyped-call]
     families = {family.name: family for family in parsed}
@@ -111,7 +140,7 @@ def test_metrics_are_openmetrics_too_and_escape_labels(board: Dashboard, connect
 
 def test_a_redis_that_is_gone_is_said(tmp_path: Path) -> None:
     with EmbeddedServer() as server, dashboard(server.url, tmp_path / "log") as board:
-        assert httpx.get(f"{board.url}/healthz").status_code == 200
+        assert web.get(f"{board.url}/healthz").status_code == 200
         server.__exit__(None, None, None)
         health = eventually(lambda: _unhealthy(board))
         assert health is not None
@@ -120,7 +149,7 @@ def test_a_redis_that_is_gone_is_said(tmp_path: Path) -> None:
 
 
 def _unhealthy(board: Dashboard) -> httpx.Response | None:
-    answer = httpx.get(f"{board.url}/healthz", timeout=120)
+    answer = web.get(f"{board.url}/healthz")
     return answer if answer.status_code == 503 else None
 
 
@@ -128,7 +157,7 @@ def test_what_is_no_status_is_left_out(board: Dashboard, connection: Redis) -> N
     for run, data in (("bad", b"\xff"), ("other", b"{}"), ("<b>", b"{}")):
         connection.set(f"bpefleet:status:{run}", data)
         connection.zadd("bpefleet:runs", {run: 2e9})
-    text = httpx.get(f"{board.url}/metrics").text
+    text = web.get(f"{board.url}/metrics").text
     assert set(re.findall(r'run="([^"]*)"', text)) == {RUN}
 
 

@@ -79,6 +79,7 @@ def test_the_readme_s_certificates_hold_where_they_are_checked_strictly(tmp_path
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
+@pytest.mark.crossed(2)
 def test_redis_is_healthy(project: Project) -> None:
     if not shutil.which("redis-cli"):
         pytest.skip("redis-cli is not installed")
@@ -87,6 +88,7 @@ def test_redis_is_healthy(project: Project) -> None:
     assert not project.is_healthy("redis")
 
 
+@pytest.mark.crossed(2)
 def test_worker_and_producer_train(project: Project) -> None:
     seeded = random.Random(1)
     words = (
@@ -113,6 +115,7 @@ def test_worker_and_producer_train(project: Project) -> None:
     eventually(lambda: not project.is_healthy("worker"))
 
 
+@pytest.mark.crossed(2)
 def test_dashboard_is_healthy(project: Project) -> None:
     if find_spec("bpefleet.dashboard") is None or find_spec("uvicorn") is None:
         pytest.skip("the dashboard is not installed")

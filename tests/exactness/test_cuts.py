@@ -145,12 +145,14 @@ def assert_cuts_change_nothing(split: Split, name: str, kinds: str, longest: int
                 assert whole == [*known[text[:cut]], *known[text[cut:]]], (text[:cut], text[cut:])
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("name", CUT_RULES)
 def test_every_short_text_may_be_cut(name: str) -> None:
     assert_cuts_change_nothing(by_regex(name), name, KINDS, 4)
     assert_cuts_change_nothing(by_regex(name), name, MORE_KINDS, 3)
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("name", CUT_RULES)
 def test_what_is_left_out_is_known(name: str) -> None:
     """Between any other two kinds, some text would have other pre-tokens."""

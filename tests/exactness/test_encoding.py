@@ -102,6 +102,7 @@ def plain(text: Text) -> str:
     return ENDOFTEXT.join(doc for doc in text.documents[1::2] if doc and INNER not in doc)
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize("text", TEXTS, ids=label)
 def test_exported_splits_make_the_same_pretokens(trained: Trained, text: Text) -> None:
     # Equal ids do not show this: few merges would reach across a place wrongly left uncut.
@@ -118,6 +119,7 @@ def test_exported_splits_make_the_same_pretokens_of_trouble(trained: Trained, te
     assert expected == ffbpe_counts([text], (trained.ours.pattern.tiktoken,))
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("text", TEXTS, ids=label)
 def test_held_out_text_has_the_same_ids_everywhere(trained: Trained, text: Text) -> None:
     sample = held_out(text)
@@ -128,6 +130,7 @@ def test_held_out_text_has_the_same_ids_everywhere(trained: Trained, text: Text)
     assert trained.ours.decode(ids) == sample
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("text", TEXTS, ids=label)
 def test_held_out_text_has_the_same_ids_in_tiktoken(trained: Trained, text: Text) -> None:
     sample = plain(text)
@@ -136,6 +139,7 @@ def test_held_out_text_has_the_same_ids_in_tiktoken(trained: Trained, text: Text
     assert ids == trained.ours.to_tiktoken().encode(sample, **ONE)
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("text", TEXTS, ids=label)
 def test_patterns_with_gaps_have_the_same_ids_everywhere(gapped: Trained, text: Text) -> None:
     sample = plain(text)
@@ -182,6 +186,7 @@ def test_encode_iterable_of_any_cutting(trained: Trained, texts: list[str]) -> N
     assert list(trained.ours.encode_iterable(texts)) == trained.ours.encode("".join(texts))
 
 
+@pytest.mark.crossed(4)
 @settings(bounded, max_examples=5)
 @given(cuts=st.lists(st.integers(0, len(LONG)), max_size=20))
 def test_encode_iterable_of_a_long_text(trained: Trained, cuts: list[int]) -> None:
@@ -190,6 +195,7 @@ def test_encode_iterable_of_a_long_text(trained: Trained, cuts: list[int]) -> No
     assert list(trained.ours.encode_iterable(texts)) == trained.ours.encode(LONG)
 
 
+@pytest.mark.crossed(4)
 @pytest.mark.parametrize("size", [1, 7, 1000, 65_536])
 def test_encode_iterable_of_even_pieces(trained: Trained, size: int) -> None:
     text = english().joined[:150_000]

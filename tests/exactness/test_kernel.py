@@ -79,6 +79,7 @@ def test_it_has_every_pattern_and_tie_rule() -> None:
     assert sorted(RULES) == sorted(TIE_BREAKS)
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("text", TEXTS, ids=label)
 @pytest.mark.parametrize("pattern", NAMES)
 def test_counts_of_texts(pattern: str, text: Text) -> None:

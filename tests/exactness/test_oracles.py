@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 TIED = {b"ab": 2, b"ba": 2, b" b": 2, b"b ": 2, b"\xffa": 2, b"az": 1}
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize("pattern", COMPARED)
 def test_merges_are_those_of_tiktoken_which_takes_the_pair_first_seen(pattern: str) -> None:
     text = Text("short", ("\n".join(multilingual().documents[:12]),))
@@ -48,24 +49,28 @@ def test_merges_are_those_of_tiktoken_which_takes_the_pair_first_seen(pattern: s
     assert oracles.tiktoken_educational(text.documents, PATTERNS[pattern], 80) == expected
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("text", TEXTS, ids=label)
 @pytest.mark.parametrize("pattern", NAMED)
 def test_pretokens_are_those_of_hugging_face(pattern: str, text: Text) -> None:
     assert counts(text, pattern) == oracles.huggingface_counts(text.documents, PATTERNS[pattern])
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("text", TEXTS, ids=label)
 @pytest.mark.parametrize("pattern", sorted(oracles.SINGLE))
 def test_pretokens_are_those_of_ffbpe(pattern: str, text: Text) -> None:
     assert counts(text, pattern) == oracles.ffbpe_counts(text.documents, PATTERNS[pattern])
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize("text", TEXTS, ids=label)
 def test_counts_of_merges_are_those_of_ffbpe(text: Text) -> None:
     counted = oracles.ffbpe_steps(text.documents, PATTERNS["gpt4"], WANTED)
     assert counted == [(step.merge, step.count) for step in steps(text, "gpt4", "lexmax")]
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("text", TEXTS, ids=label)
 @pytest.mark.parametrize("min_frequency", [2, 50])
 def test_min_frequency_is_that_of_hugging_face(text: Text, min_frequency: int) -> None:
@@ -77,6 +82,7 @@ def test_min_frequency_is_that_of_hugging_face(text: Text, min_frequency: int) -
     assert found == naive.merges(counts(text, "cl100k"), "hf", WANTED, min_frequency=min_frequency)
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("text", [multilingual(), exhaustive(), overlapping()], ids=label)
 @pytest.mark.parametrize("longest", [2, 3, 7])
 @pytest.mark.parametrize(

@@ -97,6 +97,7 @@ def test_merges_are_those_of_each_trainer(
     assert ours == merges(text, pattern, oracle.tie_break)
 
 
+@pytest.mark.crossed(4)
 @pytest.mark.parametrize("text", TEXTS, ids=label)
 @pytest.mark.parametrize("tie_break", TIE_BREAKS)
 @pytest.mark.parametrize("pattern", ["gpt2", "o200k"])
@@ -106,6 +107,7 @@ def test_merges_of_each_tie_rule_are_those_of_the_naive_trainer(
     assert trained(text, pattern, tie_break).merges == merges(text, pattern, tie_break)
 
 
+@pytest.mark.crossed(4)
 @pytest.mark.parametrize("text", TEXTS, ids=label)
 @pytest.mark.parametrize("pattern", NAMED)
 def test_vocabulary_is_bytes_then_merges_then_special_tokens(
@@ -117,6 +119,7 @@ def test_vocabulary_is_bytes_then_merges_then_special_tokens(
     assert trained(text, pattern, "hf").vocab == dict(enumerate(tokens))
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("pattern", COMPARED)
 def test_merges_are_those_of_tiktoken_as_long_as_nothing_ties(pattern: str, tmp_path: Path) -> None:
     text = Text("short", ("\n".join(english().documents)[:40_000],))
@@ -127,6 +130,7 @@ def test_merges_are_those_of_tiktoken_as_long_as_nothing_ties(pattern: str, tmp_
     assert run(text, tmp_path, wanted=10, pattern=pattern).merges == theirs
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("text", SMALL, ids=label)
 @pytest.mark.parametrize("tie_break", TIE_BREAKS)
 def test_training_ends_when_no_pair_is_left(tie_break: str, text: Text, tmp_path: Path) -> None:
@@ -135,6 +139,7 @@ def test_training_ends_when_no_pair_is_left(tie_break: str, text: Text, tmp_path
     assert run(text, tmp_path, wanted=10_000, tie_break=tie_break).merges == every
 
 
+@pytest.mark.crossed(4)
 @pytest.mark.parametrize("text", [exhaustive(), overlapping()], ids=label)
 @pytest.mark.parametrize("tie_break", TIE_BREAKS)
 @pytest.mark.parametrize("min_frequency", [1, 2, 3, 30])
@@ -143,6 +148,7 @@ def test_min_frequency(min_frequency: int, tie_break: str, text: Text, tmp_path:
     assert run(text, tmp_path, tie_break=tie_break, min_frequency=min_frequency).merges == expected
 
 
+@pytest.mark.crossed(4)
 @pytest.mark.parametrize("text", [exhaustive(), overlapping()], ids=label)
 @pytest.mark.parametrize("tie_break", TIE_BREAKS)
 @pytest.mark.parametrize("longest", [2, 3, 7])
@@ -151,6 +157,7 @@ def test_max_token_length(longest: int, tie_break: str, text: Text, tmp_path: Pa
     assert run(text, tmp_path, tie_break=tie_break, max_token_length=longest).merges == expected
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize(
     ("chunk_size", "text"),
     [
@@ -183,6 +190,7 @@ def test_text_without_special_tokens_is_cut_safely(text: Text, tmp_path: Path) -
     assert run(whole, tmp_path, chunk_size=2000).merges == expected
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize("text", TEXTS, ids=label)
 def test_each_file_is_a_document(text: Text, tmp_path: Path) -> None:
     documents = [document for document in text.documents[:300] if document]
@@ -195,6 +203,7 @@ def test_each_file_is_a_document(text: Text, tmp_path: Path) -> None:
     assert found.merges == naive.merges(counts(expected, "cl100k"), "lexmax", WANTED)
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("text", SMALL, ids=label)
 @pytest.mark.parametrize("pattern", sorted(oracles.SINGLE))
 def test_a_regex_of_one_s_own_is_counted_like_a_named_one(
@@ -206,6 +215,7 @@ def test_a_regex_of_one_s_own_is_counted_like_a_named_one(
     assert found.merges == trained(text, pattern, "hf").merges
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("split", [r"\w+", r"[a-z]+|\s", r"(?<=\s)\S+", r"(?s:.)"])
 @pytest.mark.parametrize("text", SMALL, ids=label)
 def test_a_regex_with_gaps_counts_its_matches_only(split: str, text: Text, tmp_path: Path) -> None:
@@ -213,6 +223,7 @@ def test_a_regex_with_gaps_counts_its_matches_only(split: str, text: Text, tmp_p
     assert run(text, tmp_path, pattern=split).merges == expected
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize("pattern", FAMILIES)
 def test_invalid_bytes_can_be_replaced(pattern: str, tmp_path: Path) -> None:
     data = adversarial().joined.encode()

@@ -49,6 +49,7 @@ def _option(role: str) -> str:
     return f"--{role.replace('_', '-')}"
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("pattern", NAMED)
 def test_a_run_has_eos_and_pad_unasked(source: Path, tmp_path: Path, pattern: str) -> None:
     out = tmp_path / "run"

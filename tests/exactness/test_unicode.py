@@ -54,6 +54,7 @@ def test_every_code_point(pattern: str, context: str, points: Callable[[], str])
     assert scanned(text, pattern) == found(text, pattern)
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_a_million_characters_of_trouble(pattern: str) -> None:
     """Words between the spots move these over all places of the scanners' 64-byte windows."""
@@ -63,6 +64,7 @@ def test_a_million_characters_of_trouble(pattern: str) -> None:
     assert scanned(text, pattern) == found(text, pattern)
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize("text", [english(), code(), multilingual()], ids=["en", "code", "multi"])
 def test_real_text(pattern: str, text: Text) -> None:

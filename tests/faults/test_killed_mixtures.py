@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
-from bpefleet.shared.tokenizer import MANIFEST
 from tests.artifacts import artifacts
 from tests.command import bpefleet
-from tests.eventually import eventually
 from tests.faults.corpora import SEPARATOR, Task, hundred_chunks
-from tests.faults.launcher import counted, history
+from tests.faults.instants import kill_again_and_again
 
 if TYPE_CHECKING:
     import random
     from pathlib import Path
 
-    from tests.faults.launcher import Command, Launcher
+    from tests.faults.launcher import Launcher
 
 WEIGHTS = ("--weight", "half=5", "--weight", "rest=1/2")
 
@@ -47,23 +44,8 @@ def mixture(tmp_path: Path) -> Task:
 def test_the_producer_at_any_instant(
     mixture: Task, launch: Launcher, out: Path, tmp_path: Path, drawn: random.Random
 ) -> None:
-    kills = 0
-    while kills < 3 and not (out / MANIFEST).exists():
-        command = ("resume", out) if (out / "plan.json").exists() else mixture.train(out)
-        run = launch(*command, "--workers", 2)
-        eventually(partial(_counted, run, out, counted(out) + drawn.randint(1, 20)))
-        run.kill()
-        kills += 1
-    assert kills > 1
-    if not (out / MANIFEST).exists():
-        launch("resume", out, "--workers", 2).succeeds()
-    mixture.check(out)
-    assert {attempt.outcome for attempt in history(out)} == {"counted"}
+    kill_again_and_again(mixture, launch, out, drawn)
     for run_, again in ((out, tmp_path / "again"), (tmp_path / "whole", tmp_path / "other")):
         done = bpefleet("merge", run_, *WEIGHTS, "--vocab-size", 1000, "-o", again)
         assert done.returncode == 0, done.stderr
     assert artifacts(tmp_path / "again") == artifacts(tmp_path / "other")
-
-
-def _counted(run: Command, out: Path, chunks: int) -> bool:
-    return counted(out) >= chunks or run.ended

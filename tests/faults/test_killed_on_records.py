@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
 
-from bpefleet.shared.tokenizer import MANIFEST
-from tests.eventually import eventually
 from tests.faults.corpora import SEPARATOR, Task, hundred_chunks
-from tests.faults.launcher import counted, history
+from tests.faults.instants import kill_again_and_again
 
 if TYPE_CHECKING:
     import random
     from pathlib import Path
 
-    from tests.faults.launcher import Command, Launcher
+    from tests.faults.launcher import Launcher
 
 _FORMATS: Final = 3
 
@@ -44,19 +41,4 @@ def records(tmp_path: Path) -> Task:
 def test_the_producer_at_any_instant(
     records: Task, launch: Launcher, out: Path, drawn: random.Random
 ) -> None:
-    kills = 0
-    while kills < _FORMATS and not (out / MANIFEST).exists():
-        command = ("resume", out) if (out / "plan.json").exists() else records.train(out)
-        run = launch(*command, "--workers", 2)
-        eventually(partial(_counted, run, out, counted(out) + drawn.randint(1, 20)))
-        run.kill()
-        kills += 1
-    assert kills > 1
-    if not (out / MANIFEST).exists():
-        launch("resume", out, "--workers", 2).succeeds()
-    records.check(out)
-    assert {attempt.outcome for attempt in history(out)} == {"counted"}
-
-
-def _counted(run: Command, out: Path, chunks: int) -> bool:
-    return counted(out) >= chunks or run.ended
+    kill_again_and_again(records, launch, out, drawn)

@@ -48,6 +48,7 @@ def test_the_pool(slow: Task, launch: Launcher, out: Path) -> None:
     slow.check(out)
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize("shared", [True, False], ids=["shared Redis", "own Redis"])
 def test_the_producer_at_any_instant(
     many: Task,

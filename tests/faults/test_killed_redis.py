@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tests.faults.launcher import Command, Launcher
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize("keeps", [True, False], ids=["with AOF", "without persistence"])
 def test_redis_at_any_instant(
     many: Task,

@@ -53,6 +53,7 @@ def test_a_truncated_source(task: Task, launch: Launcher, out: Path) -> None:
     assert counted(out) > done
 
 
+@pytest.mark.slow
 def test_a_changed_source(task: Task, launch: Launcher, out: Path) -> None:
     text, before = task.path.read_bytes(), task.path.stat()
     run = launch(*task.train(out), "--workers", 2)

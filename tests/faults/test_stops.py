@@ -126,6 +126,7 @@ def test_cancel_after_a_producer_died(
     slow.check(out)
 
 
+@pytest.mark.slow
 def test_a_second_producer_is_refused(slow: Task, launch: Launcher, out: Path) -> None:
     run = launch(*slow.train(out), "--workers", 1)
     eventually(lambda: counted(out) > 2)
@@ -190,6 +191,7 @@ def _merging(out: Path) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_cancel_while_merging(many: Task, launch: Launcher, out: Path) -> None:
     run = launch(*many.train(out), "--workers", 2)
     trainer = eventually(lambda: run.trainer or 0)
@@ -266,6 +268,7 @@ def test_a_second_run_of_the_same_name_harms_nobody(
     slow.check(out)
 
 
+@pytest.mark.slow
 def test_two_runs_of_the_same_name_at_once(many: Task, launch: Launcher, tmp_path: Path) -> None:
     for number in range(5):
         out = tmp_path / f"run-{number}"

@@ -52,6 +52,13 @@ def test_nested_fields() -> None:
     assert (divided(texts), texts.records, texts.absent) == ([b"x"], 5, 4)
 
 
+def test_a_key_with_dots_comes_before_nested_ones() -> None:
+    records: list[Any] = [{"a": {"b": "x"}}, {"a": {"b": "x"}, "a.b": "y"}, {"a.b": None}]
+    lines = "\n".join(map(json.dumps, records)).encode()
+    texts = json_texts(lines, ("a", "b"))
+    assert (divided(texts), texts.records, texts.absent) == ([b"x", b"y"], 3, 1)
+
+
 @pytest.mark.parametrize("buffer", [bytearray, memoryview, lambda data: array("B", data)])
 def test_any_buffer(buffer: Any) -> None:
     assert divided(json_texts(buffer(b'{"text": "x"}'), ["text"])) == [b"x"]

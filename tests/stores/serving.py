@@ -34,8 +34,9 @@ def s3(log: Path) -> Iterator[str]:
             stderr=told,
         )
     try:
-        eventually(lambda: "Running on http" in log.read_text(), deadline=60)
+        eventually(lambda: "Running on http" in log.read_text() or server.poll() is not None)
         said = log.read_text()
+        assert server.poll() is None, said
         yield said[said.index("http://") :].split()[0]
     finally:
         server.kill()

@@ -56,6 +56,7 @@ def trained(source: str, out: Path) -> bytes:
     return (out / "tokenizer.tiktoken").read_bytes()
 
 
+@pytest.mark.crossed(3)
 def test_in_a_bucket(file: Path, expected: bytes, bucket: str, tmp_path: Path) -> None:
     put(f"{bucket}/corpus/{file.name}", file.read_bytes())
     assert trained(f"{bucket}/corpus", tmp_path / "out") == expected

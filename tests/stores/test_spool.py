@@ -35,6 +35,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return trained(tmp_path_factory.mktemp("expected") / "out", None)
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize("workers", [0, 1])
 def test_it_is_counted_from_there_and_removed(
     workers: int, expected: bytes, bucket: str, tmp_path: Path

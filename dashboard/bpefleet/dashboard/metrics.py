@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bpefleet.dashboard.reading.poller import Poller
     from bpefleet.dashboard.reading.view import View
     from bpefleet.shared.wire.detail import Timing
-    from bpefleet.shared.wire.status import Snapshot
+    from bpefleet.shared.wire.status import Snapshot, SourceView
 
 _STAGES: Final = (PLANNED, SPOOL, COUNT, MERGE, DONE, STOPPED)
 _MOST_RUNS: Final = 50
@@ -84,6 +84,25 @@ _COUNTERS: Final[dict[str, tuple[str, Callable[[Snapshot], float]]]] = {
         lambda now: now.retries,
     ),
 }
+_MOST_SOURCES: Final = 50
+"""The most sources of a run: a corpus file may name any number."""
+
+_OF_SOURCES: Final[dict[str, tuple[str, Callable[[SourceView], float]]]] = {
+    "bpefleet_source_bytes": ("Bytes of text counted of a source.", lambda one: one.bytes),
+    "bpefleet_source_pretokens": (
+        "Pre-tokens counted of a source, each once, whatever its weight.",
+        lambda one: one.pretokens,
+    ),
+    "bpefleet_source_records": (
+        "Records counted of a source, as of JSON Lines and tables.",
+        lambda one: one.records,
+    ),
+    "bpefleet_source_records_absent": (
+        "Records of a source that have no text.",
+        lambda one: one.absent,
+    ),
+}
+"""Counters of the sources of mixtures; other runs have none."""
 
 
 class RunsCollector(Collector):
@@ -119,6 +138,7 @@ class RunsCollector(Collector):
             for now in self._snapshots():
                 counter.add_metric([now.run], count(now))
             yield counter
+        yield from self._sources()
         yield self._chunks()
         yield self._stages()
         yield self._failures()
@@ -127,6 +147,27 @@ class RunsCollector(Collector):
 
     def _snapshots(self) -> Iterable[Snapshot]:
         return (view.snapshot for view in self._views)
+
+    def _sources(self) -> Iterable[Metric]:
+        labels = ["run", "source"]
+        each = [
+            ([now.run, printable(one.name)], one)
+            for now in self._snapshots()
+            for one in now.sources[:_MOST_SOURCES]
+        ]
+        for name, (text, count) in _OF_SOURCES.items():
+            counter = CounterMetricFamily(name, text, labels=labels)
+            for values, one in each:
+                counter.add_metric(values, count(one))
+            yield counter
+        share = GaugeMetricFamily(
+            "bpefleet_source_share_ratio",
+            "A source's share of all pre-tokens that are counted, as they are weighted.",
+            labels=labels,
+        )
+        for values, one in each:
+            share.add_metric(values, one.share)
+        yield share
 
     def _chunks(self) -> Metric:
         chunks = GaugeMetricFamily("bpefleet_chunks", "Chunks by state.", labels=["run", "state"])

@@ -52,6 +52,31 @@ fn what_is_told_of_the_lines() {
 }
 
 #[test]
+fn a_record_s_own_key_with_dots_comes_before_the_way() {
+    for (line, expected) in [
+        (r#"{"a":{"b":"way"},"a.b":"own"}"#, Some("own")),
+        (r#"{"a.b":"own","a":{"b":"way"}}"#, Some("own")),
+        (r#"{"\u0061.b":"own","a":5}"#, Some("own")),
+        (r#"{"a":{"b":"way"},"a.b":null}"#, None),
+        (r#"{"a.b":null,"a":{"b":"way"}}"#, None),
+        (r#"{"a.b":"first","a.b":"own"}"#, Some("own")),
+        (r#"{"a":{"a.b":"inner","b":"way"}}"#, Some("way")),
+        (r#"{"a":{"b":"way"}}"#, Some("way")),
+    ] {
+        let read = texts(line.as_bytes(), &["a", "b"]).expect(line);
+        assert_eq!(
+            divided(&read).first().map(String::as_str),
+            expected,
+            "{line}"
+        );
+    }
+    assert_eq!(
+        reason(r#"{"a.b":5}"#),
+        "has a number as \"a.b\", neither a string nor null"
+    );
+}
+
+#[test]
 fn escapes() {
     assert_eq!(
         found(r#"{"text":"\"\\\/\b\f\n\r\t\u0000\u00e9\u6f22\ud83d\uDE00x"}"#),

@@ -8,7 +8,6 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
 
 from bpefleet.dashboard.guarding.access import Access
@@ -18,6 +17,7 @@ from bpefleet.shared.trust.signing import Signer, make_key, read_key
 from bpefleet.shared.wire.keys import control_key
 from bpefleet.shared.wire.messages import MessageError
 from bpefleet.shared.wire.request import read_request
+from tests import web
 from tests.command import bpefleet
 from tests.dashboard.samples import RUN, SESSION, post, sample_snapshot
 from tests.dashboard.serving import dashboard
@@ -25,6 +25,7 @@ from tests.dashboard.serving import dashboard
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import httpx
     from redis import Redis
 
     from tests.dashboard.serving import Dashboard
@@ -59,7 +60,7 @@ def ask(board: Dashboard, action: str = "retry", **changes: Any) -> httpx.Respon
     for name, value in changes.items():
         headers[name.replace("_", "-")] = value
     headers = {name: value for name, value in headers.items() if value is not None}
-    return httpx.post(f"{board.url}/runs/{RUN}/{action}", headers=headers, content=content)
+    return web.post(f"{board.url}/runs/{RUN}/{action}", headers=headers, content=content)
 
 
 def test_requests_are_signed_and_leave_a_line_in_the_log(
@@ -111,26 +112,26 @@ def test_a_run_that_nobody_is_at_cannot_be_asked(board: Dashboard, connection: R
     answer = ask(board)
     assert (answer.status_code, "bpefleet resume /data/run" in answer.text) == (409, True)
     assert ask(board, "explode").status_code == 404
-    assert httpx.post(f"{board.url}/runs/other/retry", headers={**board.bearer,
+    assert web.post(f"{board.url}/runs/other/retry", headers={**board.bearer,
         "Content-Type": "application/json"}, content="{}").status_code in (400, 404)  # fmt: skip
 
 
 def test_reading_refuses_foreign_hosts_too(board: Dashboard) -> None:
     for path in ("/", "/events", "/metrics", "/healthz", "/static/page.js"):
-        foreign = httpx.get(board.url + path, headers={"Host": "evil.example"})
+        foreign = web.get(board.url + path, headers={"Host": "evil.example"})
         assert foreign.status_code == 421, path
-    assert httpx.get(f"{board.url}/metrics", headers={"Host": "localhost:9"}).status_code == 200
+    assert web.get(f"{board.url}/metrics", headers={"Host": "localhost:9"}).status_code == 200
 
 
 def test_browsers_are_told_to_be_strict(board: Dashboard) -> None:
     for path in ("/", "/static/page.js", "/static/plots/plot.js", "/nowhere", "/healthz"):
-        headers = httpx.get(board.url + path).headers
+        headers = web.get(board.url + path).headers
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["referrer-policy"] == "no-referrer"
-    page = httpx.get(board.url).text
+    page = web.get(board.url).text
     assert "<style" not in page
     assert " style=" not in page
     assert re.findall(r"<script.*?>", page) == [
@@ -139,14 +140,14 @@ def test_browsers_are_told_to_be_strict(board: Dashboard) -> None:
     ]
     assert "//" not in page.replace("<!--", "")
     for traversal in ("/static/../app.py", "/static/..%2fapp.py", "/static/%2e%2e/app.py"):
-        assert httpx.get(board.url + traversal).status_code == 404
+        assert web.get(board.url + traversal).status_code == 404
 
 
 def test_the_modules_of_the_page_are_served_all_used_and_in_no_circle(board: Dashboard) -> None:
     imports: dict[str, set[str]] = {}
     files = {path.name: path for path in STATIC.glob("*.js")} | {"plots/plot.js": FILES / "plot.js"}
     for name, path in files.items():
-        answer = httpx.get(f"{board.url}/static/{name}")
+        answer = web.get(f"{board.url}/static/{name}")
         kind = answer.headers["content-type"].partition(";")[0]
         # A browser runs a module as nothing else; Python 3.11 gives the older name.
         assert kind in ("text/javascript", "application/javascript"), path
@@ -165,11 +166,11 @@ def test_elsewhere_than_on_loopback_reading_takes_the_token(redis_url: str, tmp_
         url = board.url.replace(EVERYWHERE, "127.0.0.1")
         assert board.token == LONG
         for path in ("/metrics", "/events"):
-            assert httpx.get(url + path).status_code == 401
+            assert web.get(url + path).status_code == 401
         asked = {**board.bearer, "Host": "dashboard:8787"}
-        assert httpx.get(f"{url}/metrics", headers=asked).status_code == 200
-        assert httpx.get(f"{url}/healthz").text == "ok"
-        assert httpx.get(url, headers={"Host": "evil.example"}).status_code == 421
+        assert web.get(f"{url}/metrics", headers=asked).status_code == 200
+        assert web.get(f"{url}/healthz").text == "ok"
+        assert web.get(url, headers={"Host": "evil.example"}).status_code == 421
 
 
 @pytest.mark.parametrize(

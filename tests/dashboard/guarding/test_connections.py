@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import httpx
 import pytest
 
 from bpefleet.dashboard.guarding.connections import MOST_PAGES
+from tests import web
 from tests.dashboard.samples import RUN, post, sample_snapshot
 from tests.dashboard.serving import dashboard
 from tests.eventually import eventually
@@ -78,7 +78,7 @@ def test_half_sent_requests_are_closed_though_they_trickle(board: Dashboard) -> 
         with suppress(OSError):
             served.sendall(HALF)
         eventually(lambda: closed(served))
-    assert httpx.get(board.url).status_code == 200
+    assert web.get(board.url).status_code == 200
 
 
 def test_too_many_connections_lock_nobody_out(board: Dashboard) -> None:
@@ -89,9 +89,9 @@ def test_too_many_connections_lock_nobody_out(board: Dashboard) -> None:
             half_a_request(board, stack)
         # Sooner than those that ask for nothing are closed for it.
         soon = 8 * slowness()
-        assert httpx.get(board.url, timeout=soon).status_code == 200
+        assert web.get(board.url, timeout=soon).status_code == 200
         eventually(lambda: open_files(board) <= before + 120 - 48, soon)
-        assert httpx.get(f"{board.url}/healthz", timeout=soon).text == "ok"
+        assert web.get(f"{board.url}/healthz", timeout=soon).text == "ok"
 
 
 def test_the_limit_of_pages_holds_against_many_at_once(board: Dashboard) -> None:
@@ -106,19 +106,19 @@ def test_the_limit_of_pages_holds_against_many_at_once(board: Dashboard) -> None
         codes = [page.recv(12)[-3:] for page in pages]
         assert codes.count(b"200") == MOST_PAGES
         assert codes.count(b"503") == 240 - MOST_PAGES
-        assert httpx.get(board.url).status_code == 200
+        assert web.get(board.url).status_code == 200
     eventually(lambda: _page_opens(board))  # those that went are no longer counted
 
 
 def _page_opens(board: Dashboard) -> bool:
-    with httpx.stream("GET", f"{board.url}/events") as answer:
+    with web.stream("GET", f"{board.url}/events") as answer:
         return answer.status_code == 200
 
 
 def test_a_refused_request_leaves_a_short_line(board: Dashboard) -> None:
     for run in ("a" * 60_000, "a%0a" * 10_000):
         url = f"{board.url}/runs/{run}/retry"
-        assert httpx.post(url, content="{}").status_code == 401
+        assert web.post(url, content="{}").status_code == 401
     refused = [line for line in board.log.read_text().splitlines() if "refused, no token" in line]
     assert len(refused) == 2
     assert max(map(len, refused)) < 600
@@ -152,7 +152,7 @@ def test_a_process_that_may_open_little_serves(redis_url: str, tmp_path: Path) -
                 for _ in range(64):
                     there = socket.create_connection((address.hostname, address.port), timeout=30)
                     stack.enter_context(there).sendall(HALF)
-                assert httpx.get(found[1], timeout=120).status_code == 200
+                assert web.get(found[1]).status_code == 200
         finally:
             process.terminate()
             process.wait(120)

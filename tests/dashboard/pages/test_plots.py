@@ -87,6 +87,7 @@ def test_what_is_pointed_at_is_told_and_else_the_latest(
             page.shows("#chart-unique .u-legend", re.compile(rf"unique pre-tokens\s*{told}$"))
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize("width", [390, 1200])
 @pytest.mark.parametrize("spacing", [1, 2.3, 50, 3000])
 def test_the_texts_of_the_axes_are_round_and_whole(

@@ -7,7 +7,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import orjson
 import pytest
 from playwright.sync_api import expect
@@ -17,6 +16,7 @@ from bpefleet.shared.errors import ExitCode
 from bpefleet.shared.plots import digest, report_scripts
 from bpefleet.shared.wire.keys import LARGEST_REPORT, STATUS_TTL, report_key, status_key
 from bpefleet.shared.wire.status import Merging, Snapshot
+from tests import web
 from tests.command import bpefleet
 from tests.dashboard.browser import opened
 from tests.dashboard.pages.test_page import pytestmark, status
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    import httpx
     from playwright.sync_api import Browser, BrowserContext
     from redis import Redis
 
@@ -108,7 +109,7 @@ def test_the_link_appears_and_shows_the_report(
         expect(held.locator("h1")).to_have_text("Tokenizer run", timeout=120_000)
         expect(held.locator("h2").first).to_have_css("border-top-style", "solid")
         expect(held.locator("#chart-0 .u-over")).to_be_visible()
-    served = httpx.get(f"{board.url}/runs/{run}/report/content")
+    served = web.get(f"{board.url}/runs/{run}/report/content")
     assert served.content == (out / "report.html").read_bytes()
     assert 0 < connection.ttl(report_key(run)) <= STATUS_TTL
     assert abs(connection.ttl(report_key(run)) - connection.ttl(status_key(run))) <= 1
@@ -121,7 +122,7 @@ def test_a_run_on_a_shared_redis_leaves_its_report(
     trained = bpefleet("train", texts, "-o", out, *TRAIN, "--redis", redis_url)
     assert trained.returncode == 0, trained.stderr
     assert (out / "report.md").read_text().startswith("# Tokenizer run")
-    served = httpx.get(f"{board.url}/runs/{status(out)['run']}/report/content")
+    served = web.get(f"{board.url}/runs/{status(out)['run']}/report/content")
     assert served.content == (out / "report.html").read_bytes()
     with opened(browser, board) as page:
         page.open(f"/runs/{status(out)['run']}")
@@ -200,7 +201,7 @@ def test_the_headers_allow_nothing_but_our_charts(board: Dashboard, connection: 
     connection.set(report_key(RUN), HOSTILE)
     url = f"{board.url}/runs/{RUN}/report"
     alone, framed = (
-        httpx.get(f"{url}/content", headers={"Sec-Fetch-Dest": what})
+        web.get(f"{url}/content", headers={"Sec-Fetch-Dest": what})
         for what in ("document", "iframe")
     )
     for answer in (alone, framed):
@@ -214,16 +215,16 @@ def test_the_headers_allow_nothing_but_our_charts(board: Dashboard, connection: 
     assert _rules(framed)["sandbox"] == ["allow-scripts"]
     assert _rules(framed)["script-src"] == [digest(text) for text in report_scripts()]
     assert _rules(framed)["frame-ancestors"] == ["'self'"]
-    around = _rules(httpx.get(url))
+    around = _rules(web.get(url))
     assert around["default-src"] == around["frame-ancestors"] == ["'none'"]
     assert around["frame-src"] == ["'self'"]  # the frame goes nowhere else
-    foreign = httpx.get(url, headers={"Host": "evil.example"})
+    foreign = web.get(url, headers={"Host": "evil.example"})
     assert foreign.status_code == 421
 
 
 def test_what_is_no_report_is_not_served(board: Dashboard, connection: Redis) -> None:
     def asked(run: str = RUN) -> int:
-        return httpx.get(f"{board.url}/runs/{run}/report/content").status_code
+        return web.get(f"{board.url}/runs/{run}/report/content").status_code
 
     assert asked() == 404
     assert asked("a%2A") == 404
@@ -235,7 +236,7 @@ def test_what_is_no_report_is_not_served(board: Dashboard, connection: Redis) ->
     connection.rpush(report_key(RUN), "x")
     assert asked() == 404
     post(connection, sample_snapshot())
-    assert httpx.get(f"{board.url}/metrics").status_code == 200  # it goes on
+    assert web.get(f"{board.url}/metrics").status_code == 200  # it goes on
 
 
 def test_elsewhere_the_link_has_a_ticket_for_the_one_report(
@@ -247,8 +248,8 @@ def test_elsewhere_the_link_has_a_ticket_for_the_one_report(
     with dashboard(redis_url, tmp_path / "log", "--host", EVERYWHERE) as board:
         url = board.url.replace(EVERYWHERE, "127.0.0.1")
         for path in (f"/runs/{RUN}/report", f"/runs/{RUN}/report/content"):
-            assert httpx.get(f"{url}{path}").status_code == 401
-            assert httpx.get(f"{url}{path}", headers=board.bearer).status_code == 200
+            assert web.get(f"{url}{path}").status_code == 401
+            assert web.get(f"{url}{path}", headers=board.bearer).status_code == 200
         with browser.new_context() as context:
             page = context.new_page()
             page.goto(f"{url}/runs/{RUN}?token={board.token}")
@@ -263,8 +264,8 @@ def test_elsewhere_the_link_has_a_ticket_for_the_one_report(
         ticket = re.sub(r".*\?ticket=", "", address)
         others = ("/runs/other/report", "/runs/other/report/content")
         for path in (*others, "/events", f"/runs/{RUN}/events"):
-            assert httpx.get(f"{url}{path}?ticket={ticket}").status_code == 401
-        assert httpx.get(f"{url}/runs/{RUN}/report?ticket=%C3%A9").status_code == 401
+            assert web.get(f"{url}{path}?ticket={ticket}").status_code == 401
+        assert web.get(f"{url}/runs/{RUN}/report?ticket=%C3%A9").status_code == 401
 
 
 def test_a_report_that_is_too_large_is_left_out(redis_url: str, connection: Redis) -> None:

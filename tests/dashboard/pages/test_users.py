@@ -5,13 +5,13 @@ from __future__ import annotations
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import orjson
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from bpefleet.producer.fleet.server import _find_server
 from bpefleet.shared.trust.signing import make_key
+from tests import web
 from tests.command import bpefleet, start
 from tests.dashboard.browser import MARKS, opened
 from tests.dashboard.serving import SLOW, TREACHEROUS, Dashboard, dashboard, mend, workers
@@ -50,7 +50,7 @@ def urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
 
 def scraped(board: Dashboard) -> dict[str, float]:
     """The metrics of the one run and of all, but for those with further labels."""
-    text = httpx.get(f"{board.url}/metrics", timeout=120).text
+    text = web.get(f"{board.url}/metrics").text
     return {
         sample.name: sample.value
         for family in text_string_to_metric_families(text)

@@ -68,6 +68,7 @@ def _encoded(corpus: Path, tokenizer: Tokenizer) -> tuple[int, int]:
     return sum(len(p.encode()) for p in pieces), sum(len(tokenizer.encode(p)) for p in pieces)
 
 
+@pytest.mark.crossed(4)
 @pytest.mark.parametrize("tie_break", ["lexmax", "lexmin", "rawid", "hf"])
 @pytest.mark.parametrize(
     "options", [(), ("--min-frequency", 40), ("--max-token-length", 4)], ids=str

@@ -63,7 +63,7 @@ def test_onlookers_keep_nobody_out(tmp_path: Path) -> None:
         for each in onlookers:
             assert each.stdout is not None
             assert each.stdout.readline()
-        for _ in range(5000):
+        for _ in range(1500):
             with locked(tmp_path):
                 pass
     finally:

@@ -82,6 +82,7 @@ _SIZES = st.tuples(st.integers(1, 50), st.integers(1, 40))
 """Bytes of a read, and of a chunk."""
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("compression", FRAMED)
 @given(
     texts=_TEXTS,
@@ -109,6 +110,7 @@ def test_text_counts_as_if_it_were_whole_wherever_frames_end(
         assert counted(plan) == counted(whole)
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("compression", FRAMED)
 @given(
     texts=_TEXTS,

@@ -131,7 +131,7 @@ def _on_a_terminal(*arguments: object) -> list[str]:
 
 
 def test_the_bar_on_a_terminal_goes_on(tmp_path: Path) -> None:
-    training = _training(tmp_path / "text.txt", [0.3, 0.3, 0.3, 0.3, 2.2, 2.2])
+    training = _training(tmp_path / "text.txt", [0.1, 0.1, 0.1, 0.1, 1.4, 1.4])
     screens = _on_a_terminal(*training, tmp_path / "run", "--workers", "2")
     bars = [screen for screen in screens if not screen.startswith("warning")]
     assert max(map(len, bars)) <= 80
@@ -184,8 +184,9 @@ def test_status_and_log_say_the_same(slow: tuple[object, ...], tmp_path: Path) -
     *_, last = shown.values()
     assert (record["run"], record["total"]) == (last["run"], last["bytes"])
     near = [now for now in shown.values() if now["bytes_counted"] == record["done"]]
-    assert any(record["rate"] == pytest.approx(now["rate"], rel=0.2) for now in near)
-    assert any(record["eta"] == pytest.approx(now["eta"], rel=0.2) for now in near)
+    for what in ("rate", "eta"):  # which fall and rise meanwhile, as nothing is counted
+        seen = [now[what] for now in near]
+        assert 0.8 * min(seen) < record[what] < 1.2 * max(seen)
 
 
 @pytest.mark.slow

@@ -174,6 +174,7 @@ def test_a_closed_standard_input_is_not_taken_for_what_was_opened_since(tmp_path
     assert "standard input, and that is closed" in done.stderr
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize("way", ["signal", "cancel"])
 def test_a_run_that_waits_for_input_can_be_stopped(tmp_path: Path, way: str) -> None:
     out = tmp_path / "run"
@@ -264,3 +265,21 @@ def test_a_folder_called_spool_that_is_no_spool_is_left_alone(tmp_path: Path) ->
     with pytest.raises(OutputError, match="exists already"):
         train(["a text"], vocab_size=SIZE, out=tmp_path, workers=0)
     assert (tmp_path / SPOOL / "thread.txt").read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b"{broken", "line 1501 of standard input (kept in "),
+        (b'{"text": "\xff"}', ") is not UTF-8 at line 1501"),
+    ],
+    ids=["json", "utf-8"],
+)
+def test_a_bad_line_is_told_by_its_number_in_the_input(
+    line: bytes, said: str, tmp_path: Path
+) -> None:
+    lines = [b'{"text": "low lower lowest"}'] * 1500
+    run = _start(tmp_path / "run", "--format", "jsonl", "--chunk-size", "10kB", "--workers", "0")
+    _, told = run.communicate(b"\n".join([*lines, line, *lines]))
+    assert run.returncode != 0
+    assert said in told.decode()

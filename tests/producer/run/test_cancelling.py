@@ -64,6 +64,7 @@ def test_a_start_that_fails_in_whatever_way_leaves_nothing(
     slow.check(tmp_path / "run")
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize("workers", [0, 2])
 def test_cancelling_keeps_what_is_counted(slow: Task, tmp_path: Path, workers: int) -> None:
     out = tmp_path / "run"
@@ -91,6 +92,7 @@ def test_cancelling_before_anything_is_counted(slow: Task, tmp_path: Path) -> No
     assert not out.exists()
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize("workers", [0, 1])
 def test_cancelling_while_it_merges(words: Path, tmp_path: Path, workers: int) -> None:
     out = tmp_path / "run"

@@ -62,6 +62,11 @@ def test_a_field_may_be_nested() -> None:
     assert arrived.fields == ("meta",)
 
 
+def test_a_key_with_dots_comes_before_nested_ones() -> None:
+    rows = [{"meta": {"text": "a"}}, {"meta": {"text": "a"}, "meta.text": "b"}, {"meta.text": None}]
+    assert _spooled(rows, "meta.text")[0] == ["a", "b", None]
+
+
 @pytest.mark.parametrize(
     ("documents", "said"),
     [

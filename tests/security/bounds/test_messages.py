@@ -68,6 +68,7 @@ def _load(url: str, name: str) -> tuple[str, int]:
     return refused, int(kibibytes) >> 10
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize(
     ("field", "layers", "why"),
     [

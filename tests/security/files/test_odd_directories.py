@@ -29,6 +29,7 @@ from bpefleet.producer.store.stop import CANCEL, Stop, ask_cancel
 from bpefleet.shared.errors import BpefleetError, InterruptedRunError, OutputError
 from bpefleet.shared.tokenizer import MANIFEST
 from tests.artifacts import ARTIFACTS
+from tests.eventually import PATIENCE
 from tests.producer.counting.desk import CHUNKS, aggregating, make_plan
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ _PLANTS: Final[dict[str, Callable[[Path], object]]] = {
 }
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("plant", [name for name in _PLANTS if "link" not in name])
 @pytest.mark.parametrize(
     "name",
@@ -195,9 +197,11 @@ def test_a_hint_begins_with_a_word(run: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_an_odd_request_is_left_aside(tmp_path: Path, redis_url: str, plant: str) -> None:
     async def go() -> None:
         async with aggregating(plan, ledger, redis_url, tmp_path) as (_, task, desk):
-            path = tmp_path / RETRY_FILE
-            await asyncio.to_thread(_PLANTS[plant], path)
-            async with asyncio.timeout(30):
+            path, planted = tmp_path / RETRY_FILE, tmp_path / "planted"
+            await asyncio.to_thread(_PLANTS[plant], planted)
+            # Whole: the empty beginning of one would be taken away.
+            await asyncio.to_thread(planted.rename, path)
+            async with asyncio.timeout(PATIENCE):
                 while not task.done() and await asyncio.to_thread(os.path.lexists, path):  # noqa: ASYNC110  nobody tells
                     await asyncio.sleep(0.01)
                 async for chunk in desk.jobs(1):

@@ -52,6 +52,7 @@ def test_the_printed_users_are_new_each_time() -> None:
     assert first.splitlines()[-1] == "user default off"
 
 
+@pytest.mark.crossed(2)
 def test_a_run_from_beginning_to_end(
     urls: Urls, corpus: Path, expected: dict[str, bytes], tmp_path: Path, key_options: list[str]
 ) -> None:

@@ -188,6 +188,7 @@ def _url(port: int, certificates: Certificates, ca: str = "ca", client: str = "c
     return f"rediss://localhost:{port}/0?{urlencode(options)}"
 
 
+@pytest.mark.crossed(2)
 def test_a_run_over_tls(
     port: int, certificates: Certificates, corpus: Path, expected: dict[str, bytes], tmp_path: Path,
     key_file: Path,

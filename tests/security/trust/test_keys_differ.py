@@ -35,6 +35,7 @@ def other_file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("who", ["another", "run only", "worker only"])
 def test_both_sides_say_so_and_nothing_is_lost(  # noqa: PLR0917  fixtures
     redis_url: str, corpus: Path, expected: dict[str, bytes], tmp_path: Path, launch: Launcher,

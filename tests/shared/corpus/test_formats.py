@@ -109,6 +109,7 @@ def test_any_records_do(
     assert (tally.records, tally.absent) == (len(documents), documents.count(None))
 
 
+@pytest.mark.crossed(4)
 @_RULES
 @pytest.mark.parametrize("compression", COMPRESS)
 def test_compressed_text_counts_as_the_text_does(

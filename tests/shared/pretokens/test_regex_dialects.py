@@ -48,6 +48,7 @@ def unknown() -> set[str]:
     return {*by_huggingface(r"\p{Cn}", CHARACTERS), *matched_by_tiktoken(r"\p{Cn}", CHARACTERS)}
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize(
     "pattern",
     [

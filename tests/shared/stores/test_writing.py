@@ -7,21 +7,18 @@ import pytest
 from bpefleet.shared.errors import SourceChangedError, SourceError, UsageError
 from bpefleet.shared.stores.listing import found
 from bpefleet.shared.stores.remote_file import RemoteFile
-from bpefleet.shared.stores.writing import delete, exists, put
+from bpefleet.shared.stores.writing import delete, put
 
 
 def test_an_object_is_there_or_not() -> None:
     url = "memory://writing/a/b.txt"
-    assert not exists(url)
     put(url, b"one")
     put(url, b"two")
-    assert exists(url)
     with RemoteFile(url) as file:
         assert (file.size, file.pread(10, 1)) == (3, b"wo")
     assert [each.location.url for each in found("memory://writing")[0]] == [url]
     delete(url)
     delete(url)
-    assert not exists(url)
     with RemoteFile(url) as file, pytest.raises(SourceError, match="no such object"):
         file.pread(1, 0)
 

@@ -36,6 +36,7 @@ def run(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize("unit", [" ", "\n", "a"])
 def test_a_million_characters_of_a_kind_are_encoded(pattern: str, unit: str) -> None:

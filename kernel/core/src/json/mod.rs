@@ -57,7 +57,8 @@ impl fmt::Display for LineError {
 impl std::error::Error for LineError {}
 
 /// Reads what is at `field`, a way of keys, in each line of `lines`; the last may lack its
-/// newline, and blank ones are skipped.
+/// newline, and blank ones are skipped. A record's own key that is all of the way, with dots between,
+/// comes before the way.
 ///
 /// # Errors
 /// [`LineError`] for a line that is no JSON object, whose field is neither a string nor null, or
@@ -69,6 +70,9 @@ impl std::error::Error for LineError {}
 /// let found = texts(b"{\"text\": \"one\"}\n\n{\"text\": null}\n{\"text\": \"\\u00e9\"}", &["text"])?;
 /// assert_eq!((&found.data[..], &found.offsets[..]), ("oneé".as_bytes(), &[0, 3, 5][..]));
 /// assert_eq!((found.records, found.absent), (3, 1));
+///
+/// let found = texts(b"{\"a\": {\"b\": \"way\"}, \"a.b\": \"own\"}", &["a", "b"])?;
+/// assert_eq!(found.data, b"own");
 ///
 /// let error = texts(b"{}\n{\"text\": 5}", &["text"]).unwrap_err();
 /// assert_eq!(

@@ -24,9 +24,20 @@ enum Value {
     Wrong(&'static str, usize),
 }
 
+/// Which key comes next.
+enum Key {
+    /// The whole way, written as one key.
+    Whole,
+    /// The next of the way.
+    Next,
+    Other,
+}
+
 /// Reads one field of each record.
 pub(super) struct Reader<'f> {
     field: &'f [&'f str],
+    /// The way as one key, with dots, where it has several: a record's own comes before the way.
+    whole: Option<String>,
     /// What is open while a value is skipped; and a key that is written with escapes.
     open: Vec<u8>,
     key: Vec<u8>,
@@ -36,6 +47,7 @@ impl<'f> Reader<'f> {
     pub(super) fn new(field: &'f [&'f str]) -> Self {
         Self {
             field,
+            whole: (field.len() > 1).then(|| field.join(".")),
             open: Vec::new(),
             key: Vec::new(),
         }
@@ -89,14 +101,20 @@ impl<'f> Reader<'f> {
             }
             (Some(b'{'), Some(key)) => {
                 let mut value = Value::Absent;
+                let mut has_whole = false;
                 let mut more = cursor.open_object()?;
                 while more {
-                    if self.is_key(cursor, key)? {
-                        cursor.colon()?;
-                        value = self.value(cursor, depth + 1, out, start)?;
-                    } else {
-                        cursor.colon()?;
-                        cursor.skip(&mut self.open)?;
+                    let found = self.key(cursor, key, depth == 0)?;
+                    cursor.colon()?;
+                    match found {
+                        Key::Whole => {
+                            has_whole = true;
+                            value = self.value(cursor, self.field.len(), out, start)?;
+                        }
+                        Key::Next if !has_whole => {
+                            value = self.value(cursor, depth + 1, out, start)?;
+                        }
+                        Key::Next | Key::Other => cursor.skip(&mut self.open)?,
                     }
                     more = cursor.goes_on(b'}')?;
                 }
@@ -112,14 +130,24 @@ impl<'f> Reader<'f> {
         }
     }
 
-    /// Reads a key, and says whether it is this one.
-    fn is_key(&mut self, cursor: &mut Cursor, key: &str) -> Result<bool, Fault> {
+    /// Reads a key, and says whether it is this one; or, at the top, the whole way.
+    fn key(&mut self, cursor: &mut Cursor, key: &str, is_top: bool) -> Result<Key, Fault> {
+        let whole = self.whole.as_deref().filter(|_| is_top);
         if cursor.takes_key(key) {
-            return Ok(true);
+            return Ok(Key::Next);
+        }
+        if whole.is_some_and(|whole| cursor.takes_key(whole)) {
+            return Ok(Key::Whole);
         }
         self.key.clear();
         cursor.string(|part| self.key.extend_from_slice(part))?;
-        Ok(self.key == key.as_bytes())
+        Ok(if self.key == key.as_bytes() {
+            Key::Next
+        } else if whole.is_some_and(|whole| self.key == whole.as_bytes()) {
+            Key::Whole
+        } else {
+            Key::Other
+        })
     }
 
     /// The keys of a record that was read already, each once.

@@ -696,7 +696,8 @@ def json_texts(data: Buffer, field: Sequence[str]) -> JsonTexts:
 
     Args:
         data: Whole lines; the last may lack its newline. Blank ones are skipped.
-        field: The keys that lead to the text, from the outermost in; 100 at most.
+        field: The keys that lead to the text, from the outermost in; 100 at most. A record's own
+            key that is all of them with dots between comes first.
 
     Raises:
         JsonLineError: A line is no JSON object, or has something else there than a string or null,

@@ -15,6 +15,8 @@ from bpefleet.kernel.opening import opened
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from typing_extensions import Buffer
+
     from bpefleet.kernel._kernel import Cutter
 
     Admit: TypeAlias = Callable[[int, str], object] | None
@@ -100,7 +102,7 @@ def blocks(
 
 
 def joined(
-    pieces: Iterable[bytes], cutter: Cutter, size: int = BLOCK
+    pieces: Iterable[Buffer], cutter: Cutter, size: int = BLOCK
 ) -> Iterator[tuple[int, bytes]]:
     """A text that comes in pieces as blocks that may be counted apart, with their offsets in it.
 
@@ -110,22 +112,28 @@ def joined(
         size: Bytes of a block, about.
     """
     at, length, held = 0, size, 0
-    parts: list[bytes] = []
+    # Views, so that a byte is copied once: when its block is joined.
+    parts: list[memoryview] = []
     tail = max(_TAIL, 4 * cutter.reach)
     for piece in pieces:
-        parts.append(piece)
-        held += len(piece)
+        parts.append(memoryview(piece))
+        held += len(parts[-1])
         if held < length:
             continue
-        data = b"".join(parts)
-        begin = max(cutter.reach, len(data) - tail)
-        cut = cutter.last(data, begin, max(0, len(data) - cutter.reach))
+        if len(parts[-1]) < tail:
+            parts = [memoryview(b"".join(parts))]
+        last = parts.pop()
+        near = bytes(last[-tail:])
+        cut = cutter.last(near, cutter.reach, max(0, len(near) - cutter.reach))
         if cut is not None:
-            yield at, data[:cut]
-            data, at, length = data[cut:], at + cut, size
+            cut += len(last) - len(near)
+            block = b"".join((*parts, last[:cut]))
+            yield at, block
+            at += len(block)
+            parts, held, length = [last[cut:]], len(last) - cut, size
         else:
-            length = 2 * len(data)
-        parts, held = [data], len(data)
+            parts.append(last)
+            length = 2 * held
     if held:
         yield at, b"".join(parts)
 

@@ -42,12 +42,12 @@ def text_error(segment: Segment, offset: int, data: bytes, bad: int) -> SegmentT
         data: Some of its bytes.
         bad: Where in these the first bad one is.
     """
-    return not_utf8(segment, f"byte {segment.start + offset + bad}", around(data, bad))
+    return not_utf8(segment.path, f"byte {segment.start + offset + bad}", around(data, bad))
 
 
-def not_utf8(segment: Segment, place: str, near: bytes) -> SegmentTextError:
-    """Likewise, of a place in words and of what is around it."""
-    error = SegmentTextError(f"{segment.path} is not UTF-8 at {place}")
+def not_utf8(name: str, place: str, near: bytes) -> SegmentTextError:
+    """Likewise, of a file's name, a place in words, and what is around it."""
+    error = SegmentTextError(f"{name} is not UTF-8 at {place}")
     error.is_mostly_text = is_mostly_text(near)
     return error
 

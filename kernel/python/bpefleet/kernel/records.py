@@ -71,10 +71,13 @@ class Reader(Protocol):
     def is_remote(self, path: str) -> bool:
         """Whether a file lies in a store, and not on a path of this machine."""
 
+    def name(self, segment: Segment) -> str:
+        """What a file of lines is called where a line of it is told."""
+
     def opened(self, segment: Segment) -> AbstractContextManager[File]:
         """The file of such a segment."""
 
-    def text(self, segment: Segment, file: File, finder: Cutter) -> Iterator[bytes]:
+    def text(self, segment: Segment, file: File, finder: Cutter) -> Iterator[bytes | memoryview]:
         """A text's bytes, in pieces; a part of a text begins and ends where `finder` says."""
 
     def byte(self, segment: Segment, file: File, offset: int, finder: Cutter) -> int:
@@ -188,7 +191,7 @@ class RecordCounter:
             except InvalidUtf8 as error:
                 byte = self._reader.byte(segment, file, offset + error.offset, cutter)
                 place = f"byte {byte}" + " of what it holds decompressed" * _is_compressed(segment)
-                raise not_utf8(segment, place, around(block, error.offset)) from None
+                raise not_utf8(segment.path, place, around(block, error.offset)) from None
             yield Found(len(block), *found)
 
     def _pieces(
@@ -208,7 +211,7 @@ class RecordCounter:
             except InvalidUtf8 as error:
                 place = f"byte {at + _origin(taken, error.offset)}"
                 place += " of what it holds decompressed" if "+" in segment.format else ""
-                raise not_utf8(segment, place, around(taken.data, error.offset)) from None
+                raise not_utf8(segment.path, place, around(taken.data, error.offset)) from None
             yield Found(len(taken.data), *found)
 
     def _lines(
@@ -223,14 +226,17 @@ class RecordCounter:
                 texts = json_texts(block if taken is None else taken.data, field)
             except JsonLineError as error:
                 line = self._reader.line(segment, file, offset + _origin(taken, error.offset))
-                raise SegmentRecordError(f"line {line} of {segment.path} {error.reason}") from None
+                name = self._reader.name(segment)
+                raise SegmentRecordError(f"line {line} of {name} {error.reason}") from None
             try:
                 found = self._scanner.documents(texts.data, texts.offsets, _WIDE, counts)
             except InvalidUtf8 as error:
                 document = bisect_right(integers(texts.offsets, _WIDE), error.offset) - 1
                 start = offset + _origin(taken, integers(texts.starts, _WIDE)[document])
                 place = f"line {self._reader.line(segment, file, start)}"
-                raise not_utf8(segment, place, around(texts.data, error.offset)) from None
+                raise not_utf8(
+                    self._reader.name(segment), place, around(texts.data, error.offset)
+                ) from None
             yield Found(len(texts.data), *found, texts.records, texts.absent)
 
     def _rows(
@@ -243,7 +249,7 @@ class RecordCounter:
                 found = self._scanner.documents(data, offsets, width, counts)
             except InvalidUtf8 as error:
                 place = texts.place(bisect_right(places, error.offset) - 1)
-                raise not_utf8(segment, place, around(data, error.offset)) from None
+                raise not_utf8(segment.path, place, around(data, error.offset)) from None
             yield Found(places[-1] - places[0], *found, texts.records, texts.absent)
 
     def _counts(

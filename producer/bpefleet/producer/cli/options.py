@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from bpefleet.shared.errors import ExitCode, UsageError
-from bpefleet.shared.process import command, logs
+from bpefleet.shared.process import amounts, command, logs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     _Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-_UNITS: Final = {"": 1, "k": 10**3, "ki": 2**10, "m": 10**6, "mi": 2**20, "g": 10**9, "gi": 2**30}
+_UNITS: Final = {"": 1, "k": 10**3, "m": 10**6}
 EXIT_CODES: Final = "Exit codes: " + ", ".join(
     f"{code.value} {code.name.lower().replace('_', ' ')}" for code in ExitCode
 )
@@ -31,10 +31,9 @@ class Size(click.ParamType[int]):
         """Read a size, or end with click's usage error."""
         if isinstance(value, int):
             return value
-        match = re.fullmatch(r"\s*(\d+)\s*([kmg]?i?)b?\s*", value, re.IGNORECASE)
-        if match is None or match[2].lower() not in _UNITS or int(match[1]) == 0:
-            self.fail(f"{value!r} is no size; write it as 64MiB or 100MB", param, ctx)
-        return int(match[1]) * _UNITS[match[2].lower()]
+        if (size := amounts.read_size(value)) is None:
+            self.fail(f"{value!r} is no size; {amounts.SIZES}", param, ctx)
+        return size
 
 
 class Number(click.ParamType[int]):
@@ -178,7 +177,16 @@ allow_missing_option = click.option(
     help="Finish without chunks that keep failing, up to this share of the corpus. "
     "The tokenizer is then not that of the whole corpus.",
 )
+exchange_option = click.option(
+    "--exchange",
+    default="",
+    metavar="DIR|URL",
+    help="Where workers leave counts and put them together, in place of Redis: a directory that "
+    "all machines see under the same path, or a URL such as s3://bucket/folder. Workers elsewhere "
+    "are started with the same --exchange.",
+)
 resource_options = _all_of(
+    exchange_option,
     allow_missing_option,
     hold_option,
     timeout_option,

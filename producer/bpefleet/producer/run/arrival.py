@@ -84,7 +84,8 @@ class Arrival:
         self._run = request.out
         self._stop = stop
         self._create = create
-        self._spool = spool_.begin(request.out, kind, request.spool)
+        of_lines = request.documents is None and kind == JSON_LINES
+        self._spool = spool_.begin(request.out, kind, request.spool, lines=of_lines)
         self.plan = Plan.make(own, [], [])
         self.place = SourceFile(self._spool.first, 0, 0)
 

@@ -29,7 +29,8 @@ class Documents:
     what is missing, are documents without a text.
 
     Args:
-        field: Where a mapping has its text: a key, dotted where mappings are nested.
+        field: Where a mapping has its text: a key, dotted where mappings are nested. Its own key of
+            that name, dots and all, comes first.
         errors: `strict` or `replace`, for what is not UTF-8.
         arrived: Told of each document.
     """
@@ -89,7 +90,7 @@ class Documents:
         value: Any = document
         if isinstance(value, Mapping):
             self._arrived.fields = self._arrived.fields or tuple(map(str, value))
-            for key in self._keys:
+            for key in (self._field,) if self._field in value else self._keys:
                 if not isinstance(value, Mapping):
                     break
                 value = value.get(key)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 from bpefleet.producer.files.atomic import unwritable
 from bpefleet.producer.spooling.places import place_of
 from bpefleet.shared.corpus.formats import TEXT
+from bpefleet.shared.corpus.spooled import lines_name
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -31,13 +32,16 @@ class Parts:
         stored: Bytes of those that are whole.
     """
 
-    def __init__(self, folder: str, kind: str) -> None:
+    def __init__(self, folder: str, kind: str, *, lines: bool = False) -> None:
         """Prepare to write `part-00000` and so on.
 
         Args:
             folder: A path, which is there, or a URL.
             kind: Their format, without the compression.
+            lines: Whether their names tell which lines of the input they hold.
         """
+        self._lines = lines
+        self._before = 0
         self.stored = 0
         self._written = 0
         self._kind = kind
@@ -68,11 +72,12 @@ class Parts:
             self._file = self._begin()
         self._add(self._compressor.compress(data))
 
-    def end(self, text: int) -> SourceFile | None:
+    def end(self, text: int, documents: int) -> SourceFile | None:
         """End the part that is being written, if there is one, and keep it.
 
         Args:
             text: Bytes of text in it.
+            documents: Documents, or lines, in it and all before it.
 
         Returns:
             The part.
@@ -87,6 +92,7 @@ class Parts:
         part = self._place.keep(self._name, self._file, f"{self._kind}+zstd", text)
         self.stored += part.size
         self._written += 1
+        self._before = documents
         self._file = None
         return part
 
@@ -107,6 +113,8 @@ class Parts:
 
     @property
     def _name(self) -> str:
+        if self._lines:
+            return lines_name(self._written, self._before)
         return part_name(self._written, self._kind)
 
 

@@ -28,6 +28,7 @@ from bpefleet.producer.files.atomic import read_whole, sync_folder, unwritable, 
 from bpefleet.producer.spooling.arrived import amount
 from bpefleet.producer.spooling.parts import Parts, part_name
 from bpefleet.producer.spooling.places import place_of
+from bpefleet.shared.corpus.spooled import lines_name
 from bpefleet.shared.errors import BpefleetError, OutputError
 from bpefleet.shared.stores.urls import is_url
 from bpefleet.shared.wire.messages import Int, Message, MessageError, Natural
@@ -48,7 +49,7 @@ _NOTE_EVERY: Final = 1.0
 """Seconds between two notes of how far it is."""
 _FOLDER: Final = re.compile(r"bpefleet-[0-9a-f]{12}")
 """A spool's folder where the user says where spools are to be."""
-_OURS: Final = re.compile(r"(begun\.json|part-\d{5,}\.(txt|jsonl)\.zst)(\.tmp)?")
+_OURS: Final = re.compile(r"(begun\.json|part-\d{5,}(-lines-from-\d+)?\.(txt|jsonl)\.zst)(\.tmp)?")
 
 
 class Spool(Message, frozen=True):
@@ -61,6 +62,7 @@ class Spool(Message, frozen=True):
         stored: Bytes of them.
         documents: Documents, or lines; 0 for one long text.
         bytes: Bytes of text.
+        lines: Whether the names of the parts tell which lines of the input they hold.
     """
 
     version: Int
@@ -69,6 +71,7 @@ class Spool(Message, frozen=True):
     stored: Natural = 0
     documents: Natural = 0
     bytes: Natural = 0
+    lines: bool = False
 
     def __str__(self) -> str:
         return amount(self.documents, self.bytes)
@@ -76,10 +79,11 @@ class Spool(Message, frozen=True):
     @property
     def first(self) -> str:
         """Where its first part is, or will be."""
-        return f"{self.folder}/{part_name(0, self.format)}"
+        name = lines_name(0, 0) if self.lines else part_name(0, self.format)
+        return f"{self.folder}/{name}"
 
 
-def begin(run: Path, kind: str, elsewhere: str | None) -> Spool:
+def begin(run: Path, kind: str, elsewhere: str | None, *, lines: bool = False) -> Spool:
     """Begin the spool of a run, whose directory is locked.
 
     Args:
@@ -87,6 +91,7 @@ def begin(run: Path, kind: str, elsewhere: str | None) -> Spool:
         kind: The format of what is spooled: `text` or `jsonl`.
         elsewhere: The folder, a path or a URL, in which the parts get one of their own; None for
             the run's.
+        lines: Whether it is standard input, and its lines are to be told by their numbers.
 
     Raises:
         OutputError: It cannot be written.
@@ -97,7 +102,7 @@ def begin(run: Path, kind: str, elsewhere: str | None) -> Spool:
     if elsewhere is not None:
         above = elsewhere.rstrip("/") if is_url(elsewhere) else str(Path(elsewhere).absolute())
         folder = f"{above}/bpefleet-{secrets.token_hex(6)}"
-    spool = Spool(_VERSION, kind, folder)
+    spool = Spool(_VERSION, kind, folder, lines=lines)
     place_of(folder)  # which fails now, and not once something has arrived
     try:
         home.mkdir(mode=0o700)
@@ -136,7 +141,7 @@ def fill(
         OutputError: It cannot be written.
         SourceError: The store that it is in refuses, or does not answer.
     """
-    with Parts(spool.folder, spool.format) as parts:
+    with Parts(spool.folder, spool.format, lines=spool.lines) as parts:
         text = 0  # in the parts that are written
 
         def so_far() -> Spool:
@@ -149,7 +154,7 @@ def fill(
 
         def end() -> None:
             nonlocal text
-            if (part := parts.end(arrived.bytes - text)) is not None:
+            if (part := parts.end(arrived.bytes - text, arrived.documents)) is not None:
                 written(part)
                 text = arrived.bytes
 

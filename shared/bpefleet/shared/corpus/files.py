@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import BinaryIO
+    from typing import BinaryIO, TypeAlias
+
+    Piece: TypeAlias = bytes | memoryview
+    """Some bytes of a file; a view where a store's answer would have to be copied."""
 
 
 class File(Protocol):
@@ -19,7 +22,7 @@ class File(Protocol):
     def pread(self, length: int, offset: int) -> bytes:
         """Some of its bytes: as many as asked for, or fewer at its end, and never none before."""
 
-    def pieces(self, start: int, end: int) -> Iterator[bytes]:
+    def pieces(self, start: int, end: int) -> Iterator[Piece]:
         """The bytes from `start` to `end` in pieces, none empty; fewer if it ends before."""
 
     def stream(self) -> BinaryIO:

@@ -14,6 +14,7 @@ from bpefleet.shared.corpus.compressed.owned import LINES, Owned
 from bpefleet.shared.corpus.compressed.xz_blocks import as_streams
 from bpefleet.shared.corpus.formats import COUNTS_TABLE, JSON_LINES, compression_of, kind_of
 from bpefleet.shared.corpus.remote_segments import RemoteSegments
+from bpefleet.shared.corpus.spooled import called, lines_before
 from bpefleet.shared.corpus.tables.counted import counted_lines, counted_rows
 from bpefleet.shared.corpus.tables.rows import table_fields, table_rows
 from bpefleet.shared.errors import SourceChangedError, SourceError
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from bpefleet.shared.corpus.compressed.owned import Finder
-    from bpefleet.shared.corpus.files import File
+    from bpefleet.shared.corpus.files import File, Piece
     from bpefleet.shared.corpus.tables.columns import RowSampler, Texts
     from bpefleet.shared.corpus.tables.counted import Pairs
     from bpefleet.shared.wire.messages import Segment
@@ -35,6 +36,8 @@ _PART: Final = 1 << 17
 """Bytes that are decompressed at once: what comes of them stays in a cache, and of what a short
 frame leaves over a copy is made.
 """
+_NEAR: Final = 1 << 16
+"""Bytes in which the last newline is looked for first, for lines are seldom longer."""
 _BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -54,6 +57,10 @@ class SegmentReader:
         """Whether a file lies in a store, and not on a path of this machine."""
         return is_url(path)
 
+    def name(self, segment: Segment) -> str:
+        """What a file of lines is called where a line of it is told."""
+        return called(segment.path)
+
     def opened(self, segment: Segment) -> AbstractContextManager[File]:
         """The file of such a segment.
 
@@ -63,7 +70,7 @@ class SegmentReader:
         """
         return self._remote.opened(segment)
 
-    def text(self, segment: Segment, file: File, finder: Finder) -> Iterator[bytes]:
+    def text(self, segment: Segment, file: File, finder: Finder) -> Iterator[Piece]:
         """The text of a segment, decompressed, in pieces.
 
         Args:
@@ -94,7 +101,7 @@ class SegmentReader:
             at = at or owned.begin
             if len(block) > _LONGEST_LINE:
                 raise SourceError(
-                    f"{segment.path} has a line of more than {_LONGEST_LINE:,} bytes: line "
+                    f"{called(segment.path)} has a line of more than {_LONGEST_LINE:,} bytes: line "
                     f"{self.line(segment, file, at)}",
                     hint="JSON Lines is an object a line: jq -c '.[]' makes it of an array",
                 )
@@ -103,19 +110,19 @@ class SegmentReader:
             at += len(block)
 
     def line(self, segment: Segment, file: File, offset: int) -> int:
-        """The number in its file, from 1, of the line at an offset that `lines` gave.
+        """The number in its file, or in the input, from 1, of the line at an offset from `lines`.
 
         All that is before it is read for that.
         """
-        before = sum(piece.count(b"\n") for piece in _before(segment, file))
+        before = sum(bytes(piece).count(b"\n") for piece in _before(segment, file))
         for piece in chain(_own(segment, file), _beyond(segment, file)):
-            before += piece.count(b"\n", 0, offset)
+            before += bytes(piece).count(b"\n", 0, offset)
             offset -= len(piece)
             if offset <= 0:
                 break
-        return before + 1
+        return before + lines_before(segment.path) + 1
 
-    def _owned(self, segment: Segment, file: File, finder: Finder) -> tuple[Owned, Iterator[bytes]]:
+    def _owned(self, segment: Segment, file: File, finder: Finder) -> tuple[Owned, Iterator[Piece]]:
         """What a segment owns of the text, and the pieces of that."""
         owned = Owned(_own(segment, file), _beyond(segment, file), finder)
         part = bool(compression_of(segment.format))
@@ -154,22 +161,22 @@ def _text_fields(record: dict[str, Any], above: str) -> Iterator[str]:
             yield from _text_fields(value, f"{above}{key}.")
 
 
-def _before(segment: Segment, file: File) -> Iterator[bytes]:
+def _before(segment: Segment, file: File) -> Iterator[Piece]:
     """What the file holds before a segment."""
     return _held(segment, file, 0, segment.start)
 
 
-def _own(segment: Segment, file: File) -> Iterator[bytes]:
+def _own(segment: Segment, file: File) -> Iterator[Piece]:
     """What the bytes of a segment hold."""
     return _held(segment, file, segment.start, segment.end)
 
 
-def _beyond(segment: Segment, file: File) -> Iterator[bytes]:
+def _beyond(segment: Segment, file: File) -> Iterator[Piece]:
     """What the file holds behind a segment that reads on."""
     return _held(segment, file, segment.end, segment.until)
 
 
-def _held(segment: Segment, file: File, start: int, end: int) -> Iterator[bytes]:
+def _held(segment: Segment, file: File, start: int, end: int) -> Iterator[Piece]:
     """What some bytes of a file hold, decompressed."""
     compression = compression_of(segment.format)
     if compression == "xz" and start < end and (start or end < file.size):
@@ -177,7 +184,9 @@ def _held(segment: Segment, file: File, start: int, end: int) -> Iterator[bytes]
     pieces = _pieces(segment.path, file, start, end)
     if not compression:
         return pieces
-    parts = (piece[at : at + _PART] for piece in pieces for at in range(0, len(piece), _PART))
+    parts = (
+        bytes(piece[at : at + _PART]) for piece in pieces for at in range(0, len(piece), _PART)
+    )
     return decompressed(parts, compression, segment.path, start)
 
 
@@ -196,7 +205,7 @@ def _xz_parts(path: str, file: File, start: int, end: int) -> Iterator[bytes]:
         ) from error
 
 
-def _pieces(path: str, file: File, start: int, end: int) -> Iterator[bytes]:
+def _pieces(path: str, file: File, start: int, end: int) -> Iterator[Piece]:
     """The bytes of a file from `start` to `end`.
 
     Raises:
@@ -212,16 +221,27 @@ def _pieces(path: str, file: File, start: int, end: int) -> Iterator[bytes]:
         )
 
 
-def _whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def _whole_lines(pieces: Iterable[Piece]) -> Iterator[bytes]:
     """The same bytes in blocks that end with a newline; the last need not."""
-    rest: list[bytes] = []
+    # Views, so that a byte is copied once: when its block is joined.
+    rest: list[memoryview] = []
     held = 0
     for piece in pieces:
-        if not (cut := piece.rfind(b"\n") + 1) and held <= _LONGEST_LINE:
-            rest.append(piece)
-            held += len(piece)
+        view = memoryview(piece)
+        if not (cut := _behind_newline(view)) and held <= _LONGEST_LINE:
+            rest.append(view)
+            held += len(view)
             continue
-        yield b"".join((*rest, piece[:cut] if cut else piece))
-        rest, held = [piece[cut:]] if cut else [], len(piece) - cut if cut else 0
+        cut = cut or len(view)
+        yield b"".join((*rest, view[:cut]))
+        rest, held = [view[cut:]], len(view) - cut
     if last := b"".join(rest):
         yield last
+
+
+def _behind_newline(view: memoryview) -> int:
+    """The place behind the last newline; 0 if there is none."""
+    near = bytes(view[-_NEAR:])
+    if place := near.rfind(b"\n") + 1:
+        return len(view) - len(near) + place
+    return bytes(view).rfind(b"\n") + 1

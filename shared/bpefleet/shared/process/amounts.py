@@ -1,10 +1,14 @@
-"""Amounts as text for people."""
+"""Amounts as text for people, and sizes as people write them."""
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Final
 
+SIZES: Final = "write it as 64MiB or 100MB"
+"""What to do about what is no size."""
+_SIZE: Final = re.compile(r"\s*(\d+)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE | re.ASCII)
 _LONGEST: Final = 1e9
 """The longest time that is shown, in seconds: 30 years."""
 
@@ -13,6 +17,15 @@ def size(count: float) -> str:
     """A number of bytes, such as `1.2 MB`."""
     scale, unit = _scale(count)
     return f"{count / scale:,.0f} B" if scale == 1 else f"{count / scale:,.1f} {unit}"
+
+
+def read_size(text: str) -> int | None:
+    """The bytes of a size such as `33554432`, `32MiB` or `64 MB`; None if it is none, or 0."""
+    match = _SIZE.fullmatch(text)
+    if match is None or (match[3] and not match[2]):
+        return None
+    power = " kmgt".index(match[2].lower() or " ")
+    return int(match[1]) * (1024 if match[3] else 1000) ** power or None
 
 
 def of(done: int, total: int) -> str:

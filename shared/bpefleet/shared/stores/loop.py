@@ -7,8 +7,10 @@ its own.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
 import threading
+import time
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
@@ -18,6 +20,10 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _AT_ONCE: Final = 32
 """Requests about objects that are under way together."""
+_PATIENCE: Final = 1.0
+"""Seconds for them to end when Python does."""
+_HEARD: Final = 0.05
+"""Seconds for obstore to hear of it: it does not tell when it has."""
 _loops: dict[int, asyncio.AbstractEventLoop] = {}
 _starting: Final = threading.Lock()
 
@@ -60,7 +66,52 @@ def _loop() -> asyncio.AbstractEventLoop:
     with _starting:
         if (process := os.getpid()) not in _loops:
             _loops.clear()
-            _loops[process] = asyncio.new_event_loop()
-            run = _loops[process].run_forever
-            threading.Thread(target=run, name="stores", daemon=True).start()
+            _loops[process] = loop = _Loop()
+            thread = threading.Thread(target=loop.run_forever, name="stores", daemon=True)
+            thread.start()
+            atexit.register(_end, process, loop, thread)
         return _loops[process]
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    """Knows which threads are calling it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calling: set[int] = set()
+
+    def call_soon_threadsafe(self, *arguments: Any, **more: Any) -> asyncio.Handle:  # type: ignore[override]
+        self.calling.add(threading.get_ident())
+        try:
+            return super().call_soon_threadsafe(*arguments, **more)
+        finally:
+            self.calling.discard(threading.get_ident())
+
+
+def _end(process: int, loop: _Loop, thread: threading.Thread) -> None:
+    """End what is under way, before Python ends.
+
+    Of a thread of obstore's that is amid a call of Python then, the process would abort; one that
+    only begins such a call says so at length.
+    """
+    if os.getpid() != process:
+        return
+    deadline = time.monotonic() + _PATIENCE
+    cancelling = asyncio.run_coroutine_threadsafe(_cancelled(), loop)
+    thread.join(_PATIENCE)
+    while loop.calling and time.monotonic() < deadline:
+        time.sleep(0.001)
+    if cancelling.done() and cancelling.result():
+        time.sleep(_HEARD)
+
+
+async def _cancelled() -> int:
+    """Cancel all else, and then stop the loop; how many there were."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    if others:
+        await asyncio.wait(others, timeout=_PATIENCE)
+    loop = asyncio.get_running_loop()
+    loop.call_soon(loop.call_soon, loop.stop)  # when this is known to have ended
+    return len(others)

@@ -80,13 +80,13 @@ class RemoteFile:
             offset += len(found[-1])
         return found[0] if len(found) == 1 else b"".join(found)
 
-    def pieces(self, start: int, end: int) -> Iterator[bytes]:
-        """The bytes from `start` to `end` in pieces, none empty."""
+    def pieces(self, start: int, end: int) -> Iterator[memoryview]:
+        """The bytes from `start` to `end` in pieces, none empty: those of the store's answers."""
         if not self._ahead.begins(start):
             self.expect([(start, end)])
         for data in self._ahead:
             for at in range(0, min(len(data), end - start), _PIECE):
-                yield bytes(data[at : min(at + _PIECE, end - start)])
+                yield data[at : min(at + _PIECE, end - start)]
             start += len(data)
             if start >= end:
                 return

@@ -33,12 +33,6 @@ def delete(url: str) -> None:
     done(store_of(location).delete(location))
 
 
-def exists(url: str) -> bool:
-    """Whether there is such an object. Raises as `put`."""
-    location = parsed(url)
-    return done(store_of(location).head(location)) is not None
-
-
 def demand_writable(url: str) -> Location:
     """What a URL names, if it is where something can be written.
 

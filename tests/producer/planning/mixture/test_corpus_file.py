@@ -20,7 +20,7 @@ def test_a_corpus_file_says_all_that_a_source_has(tmp_path: Path) -> None:
         '[web]\npaths = "web/*.jsonl"\nsample = 0.1\ntext_field = "meta.text"\n'
         '[code]\npaths = ["code", "/data/x.parquet", "s3://b/*.parquet"]\nweight = 1.10\n'
         'text_column = "content"\nformat = "parquet"\nmax_bytes = 10_000\n'
-        '[books]\npaths = "b.txt"\nweight = "1/3"\n'
+        '[books]\npaths = "b.txt"\nweight = "1/3"\nmax_bytes = "512MiB"\n'
     )
     web, code, books = read_corpus_file(str(path))
     assert (web.name, web.paths) == ("web", (f"{tmp_path}/web/*.jsonl",))
@@ -28,6 +28,7 @@ def test_a_corpus_file_says_all_that_a_source_has(tmp_path: Path) -> None:
     assert code.paths == (f"{tmp_path}/code", "/data/x.parquet", "s3://b/*.parquet")
     assert (code.weight, code.format, code.max_bytes) == (Fraction(11, 10), "parquet", 10_000)
     assert (code.text_field, books.weight) == ("content", Fraction(1, 3))
+    assert books.max_bytes == 512 << 20
 
 
 @pytest.mark.parametrize(
@@ -46,7 +47,14 @@ def test_a_corpus_file_says_all_that_a_source_has(tmp_path: Path) -> None:
         ('[web]\npaths = "a"\nweight = nan', r"\[web\] weight is"),
         ('[web]\npaths = "a"\nsample = 0', r"\[web\] sample is 0"),
         ('[web]\npaths = "a"\nsample = 1.5', r"\[web\] sample is 3/2"),
-        ('[web]\npaths = "a"\nmax_bytes = "1GB"', r"\[web\] max_bytes: Expected `int \| null`"),
+        (
+            '[web]\npaths = "a"\nmax_bytes = 1.5',
+            r"\[web\] max_bytes: Expected `int \| str",
+        ),
+        (
+            '[web]\npaths = "a"\nmax_bytes = "much"',
+            r"max_bytes is 'much', which is no size",
+        ),
         ('[web]\npaths = "a"\nmax_bytes = 0', r"\[web\] max_bytes is 0"),
         ('[web]\npaths = "a"\nmax_bytes = 5\nsample = 0.1', r"\[web\] both sample and max_bytes"),
         ('[web]\npaths = "a"\nformat = "csv"', r"\[web\] format is 'csv'"),
@@ -55,7 +63,7 @@ def test_a_corpus_file_says_all_that_a_source_has(tmp_path: Path) -> None:
         ('["a b"]\npaths = "a"', "a source is called 'a b'"),
         ('[web]\npaths = "a"\nweight = 0', "all weights are 0"),
     ],
-    ids=range(21),
+    ids=range(22),
 )
 def test_errors_name_the_file_the_table_and_the_key(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "corpus.toml"

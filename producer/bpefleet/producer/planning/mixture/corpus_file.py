@@ -2,7 +2,7 @@
 
 [web]
 paths = "web/*.jsonl.zst"
-max_bytes = 10_000_000_000
+max_bytes = "10GB"
 
 [code]
 paths = ["code/**/*.py", "notebooks.parquet"]
@@ -43,7 +43,7 @@ class _Table(Struct, frozen=True, forbid_unknown_fields=True):
     text_column: str = ""
     weight: Any = 1
     sample: Any = 1
-    max_bytes: int | None = None
+    max_bytes: int | str | None = None
 
 
 def is_corpus_file(paths: Sequence[str]) -> bool:

@@ -13,6 +13,7 @@ from bpefleet.producer.planning.mixture.weights import exact, read_fraction
 from bpefleet.shared.corpus.formats import COUNTS
 from bpefleet.shared.corpus.sampling import WHOLE
 from bpefleet.shared.errors import UsageError
+from bpefleet.shared.process import amounts
 from bpefleet.shared.wire.messages import Message, MessageError, Natural
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Source:
         text_field: str = "",
         weight: Number = 1,
         sample: Number = 1,
-        max_bytes: int | None = None,
+        max_bytes: int | str | None = None,
     ) -> None:
         """A source.
 
@@ -78,7 +79,7 @@ class Source:
             text_field: Likewise.
             weight: A number, or one as text: `"1/3"`. A `float` stands for what Python shows of it.
             sample: Likewise.
-            max_bytes: Likewise.
+            max_bytes: Likewise; or as text, such as `10GB` or `512MiB`.
 
         Raises:
             UsageError: It makes no sense; the text says what does not.
@@ -96,7 +97,7 @@ class Source:
         set_(self, "text_field", text_field)
         set_(self, "weight", exact(weight, f"{name}: weight"))
         set_(self, "sample", exact(sample, f"{name}: sample"))
-        set_(self, "max_bytes", max_bytes)
+        set_(self, "max_bytes", _bytes(max_bytes, name))
         self._check()
 
     def _check(self) -> None:
@@ -130,6 +131,14 @@ class Source:
         if self.max_bytes is not None:
             wanted = min(Fraction(1), Fraction(self.max_bytes, max(1, text)))
         return max(1, round(wanted * WHOLE))
+
+
+def _bytes(size: int | str | None, name: str) -> int | None:
+    if not isinstance(size, str):
+        return size
+    if (found := amounts.read_size(size)) is None:
+        raise UsageError(f"{name}: max_bytes is {size!r}, which is no size", hint=amounts.SIZES)
+    return found
 
 
 def demand_mixture(sources: Iterable[Source]) -> None:

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from bpefleet.shared.corpus.files import Piece
+
 
 class Finder(Protocol):
     """Finds the places where a text may be cut, as `bpefleet.kernel.Cutter` does."""
@@ -51,7 +53,7 @@ class Owned:
 
     begin = 0
 
-    def __init__(self, own: Iterator[bytes], beyond: Iterator[bytes], finder: Finder) -> None:
+    def __init__(self, own: Iterator[Piece], beyond: Iterator[Piece], finder: Finder) -> None:
         """Prepare to read.
 
         Args:
@@ -64,7 +66,7 @@ class Owned:
         self._finder = finder
         self._skip = 0
 
-    def pieces(self, *, first: bool, last: bool) -> Iterator[bytes]:
+    def pieces(self, *, first: bool, last: bool) -> Iterator[Piece]:
         """The pieces.
 
         Args:
@@ -80,7 +82,7 @@ class Owned:
         if not last:
             yield from self._to_first_place()
 
-    def _from_first_place(self) -> Iterator[bytes] | None:
+    def _from_first_place(self) -> Iterator[Piece] | None:
         """What there is from the first place on; None if the next segment begins no later."""
         reach = self._finder.reach
         held, at, dropped = b"", reach, 0
@@ -119,7 +121,7 @@ class Owned:
         yield held[skip : self._finder.first(held, at, len(held))]
 
 
-def _at_least(size: int, pieces: Iterator[bytes]) -> bytes:
+def _at_least(size: int, pieces: Iterator[Piece]) -> bytes:
     """The first pieces, until there are so many bytes; fewer if that is all."""
     found = b""
     while len(found) < size and (piece := next(pieces, b"")):
