@@ -17,7 +17,7 @@ from bpefleet.shared.queue.jobs import RESULT_TTL
 from bpefleet.shared.wire import keys, rq_keys
 from bpefleet.shared.wire.event import event_fields
 from bpefleet.shared.wire.failures import LOST_AFTER
-from bpefleet.shared.wire.messages import Counted
+from bpefleet.shared.wire.messages import Counted, Reduced
 
 if TYPE_CHECKING:
     from redis.client import Pipeline
@@ -49,13 +49,25 @@ class Attempt:
     @property
     def chunk(self) -> int:
         """The chunk that its job is on."""
-        return int(self.job.rpartition("-")[2])
+        place = keys.run_and_chunk(self.job)
+        assert place is not None  # noqa: S101  it was queued by us
+        return place[1]
+
+    @property
+    def kind(self) -> str:
+        """What is done with it."""
+        return keys.kind_of(self.job)
 
     @cached_property
-    def digest(self) -> str:
-        """The digest that counts must carry, from what the job says."""
+    def spec(self) -> dict[str, Any]:
+        """What the job says."""
         _, _, (_, _, spec), _ = orjson.loads(zlib.decompress(self.fields[b"data"]))
-        return str(spec["digest"])
+        return dict(spec)
+
+    @property
+    def digest(self) -> str:
+        """The digest that counts must carry."""
+        return str(self.spec["digest"])
 
     def heartbeat(self, pipeline: Pipeline) -> None:
         """The sign of life of a work-horse."""
@@ -99,11 +111,16 @@ def began(pipeline: Pipeline, attempt: Attempt) -> None:
         pipeline.hset(job, mapping={keys.STAGE_FIELD: stage, keys.LOG_FIELD: "a line\n" * 8})
 
 
-def ended(pipeline: Pipeline, attempt: Attempt, payload: bytes, signer: Signer) -> None:
-    """A work-horse leaves its counts and tells of them, and its worker is idle again."""
-    job, worker = rq_keys.job_key(attempt.job), rq_keys.worker_key(attempt.worker)
-    counted = _counted(attempt, payload, signer)
+def left(pipeline: Pipeline, attempt: Attempt, payload: bytes, signer: Signer) -> Counted:
+    """A work-horse leaves its counts in Redis."""
+    counted = counted_by(attempt, payload, signer)
     pipeline.set(counted.key, payload, ex=keys.PAYLOAD_TTL)
+    return counted
+
+
+def ended(pipeline: Pipeline, attempt: Attempt, counted: Counted | Reduced, signer: Signer) -> None:
+    """A work-horse tells what came of its job, and its worker is idle again."""
+    job, worker = rq_keys.job_key(attempt.job), rq_keys.worker_key(attempt.worker)
     pipeline.smembers(job + b":dependents")
     pipeline.hincrby(worker, "successful_job_count", 1)
     pipeline.hincrbyfloat(worker, "total_working_time", counted.seconds)
@@ -116,7 +133,7 @@ def ended(pipeline: Pipeline, attempt: Attempt, payload: bytes, signer: Signer) 
     pipeline.zadd(_FINISHED, {attempt.job: time.time() + RESULT_TTL})
     stream = keys.events_key(attempt.run)
     tried = attempt.fields[b"enqueued_at"].decode()
-    event: Any = event_fields(signer, attempt.run, attempt.chunk, tried, counted)
+    event: Any = event_fields(signer, attempt.run, attempt.chunk, tried, counted, attempt.kind)
     pipeline.xadd(stream, event)
     pipeline.expire(stream, keys.EVENTS_TTL)
     pipeline.expire(job, RESULT_TTL)
@@ -128,10 +145,13 @@ def ended(pipeline: Pipeline, attempt: Attempt, payload: bytes, signer: Signer) 
     pipeline.hset(worker, "state", "idle")
 
 
-def _counted(attempt: Attempt, payload: bytes, signer: Signer) -> Counted:
+def counted_by(attempt: Attempt, payload: bytes, signer: Signer, file: str = "") -> Counted:
+    """What a worker says of its counts; of those in an exchange, in which file they are."""
     answer, now = attempt.answer, time.time()
+    key = keys.payload_key(attempt.run, attempt.chunk, secrets.token_hex(8))
     return Counted(
-        key=keys.payload_key(attempt.run, attempt.chunk, secrets.token_hex(8)),
+        key="" if file else key,
+        file=file,
         sha256=signer.fingerprint(payload),
         size=len(payload),
         bytes_read=answer.text,

@@ -67,6 +67,9 @@ _SECONDS: Final = click.FloatRange(0)
     metavar="S",
     help="How long Redis stands still in every ten seconds.",
 )
+@click.option(
+    "--exchange", is_flag=True, help="Have counts left and put together in an exchange, a folder."
+)
 @click.option("--signed", is_flag=True, help="Give the fleet a key.")
 @click.option("--pattern", default="cl100k", show_default=True, help="The split rule.")
 @click.option(
@@ -114,6 +117,7 @@ def _sentences(scenario: Scenario, found: Simulated) -> list[str]:
         f"            {found.memory / 1e6:.0f} MB at its peak",
         f"            {1000 * found.longest_step:.0f} ms the longest step of its loop",
         f"            {found.late_steps} steps of more than 100 ms",
+        f"  sums      {found.sums}, {found.sum_seconds * each:.1f} ms of workers' time a chunk",
         f"  Redis     {found.redis_cpu * each:.2f} ms of CPU time a chunk",
         f"            {found.redis_commands / found.chunks:.0f} commands a chunk",
         f"            {found.redis_bytes / found.chunks / 1e3:.0f} kB a chunk",

@@ -27,6 +27,7 @@ class Scenario:
         slow_disk: Seconds that each fsync of the producer takes longer.
         slow_redis: Seconds that Redis stands still in every ten.
         signed: Whether the fleet has a key.
+        exchange: Whether counts go through an exchange.
     """
 
     workers: int
@@ -38,6 +39,7 @@ class Scenario:
     slow_disk: float = 0.0
     slow_redis: float = 0.0
     signed: bool = False
+    exchange: bool = False
 
     @property
     def case(self) -> str:
@@ -48,6 +50,7 @@ class Scenario:
             "slow disk": self.slow_disk,
             "slow Redis": self.slow_redis,
             "signed": self.signed,
+            "exchange": self.exchange,
         }
         told = "".join(f", {name} {value:g}" for name, value in wrong.items() if value)
         return f"{self.workers:,} workers, {self.chunks:,} chunks, {self.payloads}{told}"

@@ -54,6 +54,8 @@ class Simulated:
         detail: Likewise of the page's detail.
         longest_step: Seconds of the longest step of the producer's event loop.
         late_steps: Steps that took more than 100 ms.
+        sums: Sums of counts that were made in the exchange.
+        sum_seconds: CPU seconds that they took.
     """
 
     seconds: float
@@ -73,6 +75,8 @@ class Simulated:
     detail: int
     longest_step: float
     late_steps: int
+    sums: int
+    sum_seconds: float
 
     def to_json(self) -> dict[str, Any]:
         """For the record."""
@@ -98,6 +102,7 @@ def simulate(scenario: Scenario, text: Path | None, pattern: str) -> Simulated:
             make_key(key)
         signer = read_key(key if scenario.signed else None)
         corpus, out = folder / "corpus", folder / "run"
+        (folder / "exchange").mkdir()
         write_corpus(corpus, scenario.chunks)
         server = stack.enter_context(EmbeddedServer())
         redis = stack.enter_context(connect(server.url, signer))
@@ -131,7 +136,12 @@ def _await(process: subprocess.Popen[bytes], redis: FleetRedis, workers: int) ->
 
 
 def _produce(
-    scenario: Scenario, corpus: Path, out: Path, url: str, pattern: str, key: Path
+    scenario: Scenario,
+    corpus: Path,
+    out: Path,
+    url: str,
+    pattern: str,
+    key: Path,
 ) -> dict[str, Any]:
     result = out.with_suffix(".json")
     command = [
@@ -140,6 +150,7 @@ def _produce(
         *("--vocab-size", "300", "--pattern", pattern, "-o", str(out), "--redis", url),
         *("--chunk-size", str(len(TEXT)), "--no-report", "-q", "--allow-fewer-merges"),
         *(("--key-file", str(key)) if scenario.signed else ()),
+        *(("--exchange", str(out.with_name("exchange"))) if scenario.exchange else ()),
     ]
     subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, "LC_ALL": "C.UTF-8"})
     steps: dict[str, Any] = json.loads(result.read_text("utf-8"))
@@ -207,4 +218,10 @@ def _figures(
         detail=seen["detail"],
         longest_step=steps["longest_step"],
         late_steps=steps["late_steps"],
+        sums=outcomes.count("reduced"),
+        sum_seconds=sum(
+            attempt["ended"] - attempt["started"]
+            for attempt in attempts
+            if attempt["outcome"] == "reduced"
+        ),
     )

@@ -18,13 +18,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from benchmarks.simulation.attempt import Attempt, began, ended
+from benchmarks.simulation.attempt import Attempt, began, counted_by, ended, left
 from benchmarks.simulation.corpus import answers
+from benchmarks.simulation.exchanging import Exchanging
 from benchmarks.simulation.scenario import Scenario
 from bpefleet.shared.queue.jobs import HEARTBEAT
 from bpefleet.shared.redis.connect import connect
 from bpefleet.shared.trust.signing import read_key
-from bpefleet.shared.wire import rq_keys
+from bpefleet.shared.wire import keys, rq_keys
 from bpefleet.shared.wire.failures import LOST_AFTER
 from bpefleet.shared.wire.keys import QUEUE
 from bpefleet.worker.worker import FleetWorker
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from redis.client import Pipeline
 
     from bpefleet.shared.redis.connect import FleetRedis
+    from bpefleet.shared.wire.messages import Counted, Reduced
 
 _AT_ONCE: Final = 256
 """Attempts whose commands travel together."""
@@ -58,6 +60,8 @@ class GeneratedWorkers:
         self._chance = random.Random(1)
         self._heard = 0.0
         self._taken = 0
+        self._exchanging = Exchanging(redis.signer)
+        self._sums: list[Attempt] = []
 
     def serve(self) -> None:
         """Serve until killed."""
@@ -82,9 +86,10 @@ class GeneratedWorkers:
                 for name in alive[start : start + _AT_ONCE]:
                     self._heartbeat(pipeline, name)
                 pipeline.execute()
-        for start in range(0, len(self._running), _AT_ONCE):
+        attempts = [*self._sums, *(attempt for _, _, attempt in self._running)]
+        for start in range(0, len(attempts), _AT_ONCE):
             with self._redis.pipeline(transaction=False) as pipeline:
-                for _, _, attempt in self._running[start : start + _AT_ONCE]:
+                for attempt in attempts[start : start + _AT_ONCE]:
                     if attempt.worker in self._alive:
                         attempt.heartbeat(pipeline)
                 pipeline.execute()
@@ -145,6 +150,10 @@ class GeneratedWorkers:
             self._idle.append(new := self._new())
             self._alive.add(new)
             return
+        if attempt.kind == keys.REDUCE:
+            self._exchanging.begin(attempt)
+            self._sums.append(attempt)
+            return
         heapq.heappush(self._running, (now + seconds, self._taken, attempt))
 
     def _end(self) -> int:
@@ -154,14 +163,25 @@ class GeneratedWorkers:
         most = 8 if self._scenario.payloads.endswith("64") else _AT_ONCE
         while self._running and self._running[0][0] <= now and len(due) < most:
             due.append(heapq.heappop(self._running)[2])
-        if due:
+        over = [attempt for attempt in self._sums if self._exchanging.is_over(attempt)]
+        self._sums = [attempt for attempt in self._sums if attempt not in over]
+        if due := over + due:
             with self._redis.pipeline(transaction=False) as pipeline:
                 for attempt in due:
-                    ended(pipeline, attempt, self._payload(attempt), self._redis.signer)
+                    ended(pipeline, attempt, self._told(pipeline, attempt), self._redis.signer)
                     self._look_for_work(pipeline, attempt.worker)
                     self._idle.append(attempt.worker)
                 pipeline.execute()
         return len(due)
+
+    def _told(self, pipeline: Pipeline, attempt: Attempt) -> Counted | Reduced:
+        """What a worker says, after it left its counts."""
+        if attempt.kind == keys.REDUCE:
+            return self._exchanging.reduced(attempt)
+        payload, signer = self._payload(attempt), self._redis.signer
+        if not attempt.spec.get("exchange"):
+            return left(pipeline, attempt, payload, signer)
+        return counted_by(attempt, payload, signer, self._exchanging.leave(attempt, payload))
 
     def _payload(self, attempt: Attempt) -> bytes:
         digest = attempt.digest if attempt.run not in self._payloads else ""

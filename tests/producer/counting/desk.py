@@ -25,6 +25,7 @@ from bpefleet.producer.planning.plan import Plan
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.queueing.enqueue import Enqueuer
 from bpefleet.producer.spooling.arrived import Arrived
+from bpefleet.producer.store.counted import AllCounted
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.producer.store.history import Journal
 from bpefleet.producer.store.stop import Stop
@@ -124,7 +125,9 @@ async def aggregating(
             ledger=ledger,
             journal=journal,
             status=status,
-            counting=CountingView(plan, ledger, journal.tried, status, progress, Arrived()),
+            counting=CountingView(
+                plan, AllCounted(ledger), journal.tried, status, progress, Arrived()
+            ),
             merging=MergingView(status, progress),
             stop=Stop(folder),
             planned=CHUNKS,
@@ -168,7 +171,7 @@ async def serve(plan: Plan, ledger: Ledger, url: str, deliver: Deliver, folder: 
             await asyncio.wait([task, worker], return_when=asyncio.FIRST_COMPLETED)
         await end(worker)
         await task
-        await asyncio.to_thread(aggregator._window._enqueuer.forget_run)
+        await asyncio.to_thread(aggregator._enqueuer.forget_run)
         left = {key async for key in desk.redis.scan_iter("bpefleet:*")}
         assert left <= {
             b"bpefleet:runs",

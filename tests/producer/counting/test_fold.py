@@ -194,7 +194,7 @@ def test_a_failure_played_back_while_its_chunk_is_queued_again_ends_no_attempt(
         ledger = Ledger(tmp_path, plan.digest)
         async with aggregating(plan, ledger, redis_url, tmp_path) as (aggregator, task, desk):
             states, folding = aggregator.states, aggregator._folding
-            enqueuer = aggregator._window._enqueuer
+            enqueuer = aggregator._enqueuer
             put = enqueuer.put
 
             def late(chunks: Iterable[int]) -> dict[int, str]:

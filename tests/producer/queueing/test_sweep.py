@@ -13,7 +13,7 @@ from bpefleet.producer.queueing.chunk_states import ChunkStates
 from bpefleet.producer.queueing.enqueue import Enqueuer
 from bpefleet.producer.queueing.events import Events
 from bpefleet.producer.queueing.serving.workers import live_workers
-from bpefleet.producer.queueing.sweep import Found, Sweep
+from bpefleet.producer.queueing.sweep import Found, Sweep, Unit
 from bpefleet.shared.redis.connect import connect_async
 from bpefleet.shared.trust.signing import Signer
 from bpefleet.shared.wire import rq_keys
@@ -47,6 +47,9 @@ class Bench:
         self.sweep = sweep
         self.events = events
         self.enqueuer = Enqueuer(redis, plan)
+
+    def unit(self, chunk: int) -> Unit:
+        return self.states, chunk
 
     async def look(self) -> Found:
         return await self.sweep.look(self.events)
@@ -82,7 +85,7 @@ def at_bench(
             async with connect_async(redis_url) as redis:
                 states = ChunkStates(COUNT, CHUNKS, range(CHUNKS))
                 states.take(CHUNKS, 0.0)
-                sweep = Sweep(plan.run, states, redis, lambda _workers: None)
+                sweep = Sweep(plan.run, [states], redis, lambda _workers: None)
                 events = Events(redis, plan, Signer())
                 bench = Bench(connection, plan, states, sweep, events)
                 bench.enqueuer.put(range(CHUNKS))
@@ -121,7 +124,9 @@ def test_a_job_is_silent_once_all_was_read_that_was_there(at_bench: Any, status:
         assert await bench.look() == Found()
         assert await bench.read() == 64  # some of what came later is left
         found = await bench.look()
-        assert found == (Found(unannounced=[0]) if status else Found(forgotten=[0]))
+        assert found == (
+            Found(unannounced=[bench.unit(0)]) if status else Found(forgotten=[bench.unit(0)])
+        )
 
     at_bench(test)
 
@@ -130,7 +135,7 @@ def test_without_events_to_read_a_job_is_silent_at_first_sight(at_bench: Any) ->
     async def test(bench: Bench) -> None:
         bench.take(0, "finished")
         bench.take(1, None)
-        assert await bench.look() == Found(unannounced=[0], forgotten=[1])
+        assert await bench.look() == Found(unannounced=[bench.unit(0)], forgotten=[bench.unit(1)])
 
     at_bench(test)
 
@@ -151,7 +156,7 @@ def test_a_stream_that_was_begun_anew_is_read_to_its_own_end(at_bench: Any) -> N
         assert await bench.look() == Found()
         assert await bench.read() == 37
         bench.announce(1)
-        assert await bench.look() == Found(unannounced=[0])
+        assert await bench.look() == Found(unannounced=[bench.unit(0)])
 
     at_bench(test)
 
@@ -160,7 +165,7 @@ def test_a_job_on_no_list_is_put_back_at_the_second_sight(at_bench: Any) -> None
     async def test(bench: Bench) -> None:
         bench.take(3, "queued")
         assert await bench.look() == Found()
-        assert await bench.look() == Found(forgotten=[3])
+        assert await bench.look() == Found(forgotten=[bench.unit(3)])
 
     at_bench(test)
 

@@ -57,6 +57,16 @@ from bpefleet.shared.process.startup import collect_rarely
     "s3://bucket/folder. Repeat for several. Without it anything that this user can read is "
     "counted for whoever has the key.",
 )
+@click.option(
+    "--exchange",
+    "exchanges",
+    multiple=True,
+    metavar="DIR|URL",
+    envvar="BPEFLEET_EXCHANGE",
+    show_envvar=True,
+    help="Leave counts at this place, and put them together there, for runs that were started with "
+    "the same --exchange. Repeat for several. Without it this worker writes no files.",
+)
 @key_file_option()
 @click.option(
     "--insecure",

@@ -22,6 +22,7 @@ from bpefleet.shared.wire import keys
 from bpefleet.worker import tasks  # noqa: F401 - imported once here, not by every work-horse
 from bpefleet.worker.activity.activity_log import LOOK_SECONDS
 from bpefleet.worker.chunk.corpus import confine
+from bpefleet.worker.chunk.exchange import allow
 from bpefleet.worker.signals import STOPS, Signals
 from bpefleet.worker.worker import FleetWorker
 
@@ -71,6 +72,7 @@ class WorkerPool:
         signer: Signer,
         activity: ActivityLog,
         roots: Sequence[str] = (),
+        exchanges: Sequence[str] = (),
     ) -> None:
         """Prepare a pool.
 
@@ -80,11 +82,13 @@ class WorkerPool:
             signer: Holds the fleet's key, if there is one.
             activity: Logs what the workers do.
             roots: The directories that sources may be below; empty for any.
+            exchanges: The places at which payloads may be left; empty for none.
         """
         self._url = url
         self._processes = processes
         self._signer = signer
         self._roots = tuple(roots)
+        self._exchanges = tuple(exchanges)
         self._children: dict[int, _Child] = {}
         self._stops = 0
         self._deserted = False
@@ -100,6 +104,7 @@ class WorkerPool:
             An exit code: 0 if one signal stopped it, 130 if a second one killed the workers.
         """
         confine(self._roots)
+        allow(self._exchanges)
         gc.freeze()  # garbage collection in the children would copy shared pages
         with self._signals:
             for _ in range(self._processes):

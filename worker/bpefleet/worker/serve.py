@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from bpefleet.shared.errors import UsageError
+from bpefleet.shared.exchange.place import checked_place
 from bpefleet.shared.process.amounts import several
 from bpefleet.shared.process.die_with_parent import die_with
 from bpefleet.shared.process.logs import HUMAN, configure
@@ -33,6 +34,7 @@ def serve(
     level: int,
     log_format: str = HUMAN,
     roots: Sequence[str] = (),
+    exchanges: Sequence[str] = (),
     key_file: Path | None = None,
     insecure: bool = False,
     parent: int | None = None,
@@ -45,6 +47,7 @@ def serve(
         level: What to log on stderr, as in `logging`.
         log_format: How: one of `logs.FORMATS`.
         roots: The directories that sources may be below; empty for any.
+        exchanges: The places at which counts may be left, and read again; empty for none.
         key_file: File with the fleet's key.
         insecure: Whether to serve a Redis across the network without a key.
         parent: The process id of the command that started this one, if the workers end with it.
@@ -53,7 +56,7 @@ def serve(
         The exit code.
 
     Raises:
-        UsageError: The key file or a root is missing where one is needed.
+        UsageError: The key file or a root is missing where one is needed, or an exchange.
         QueueError: Redis cannot be reached or used.
     """
     if parent is not None:
@@ -71,10 +74,13 @@ def serve(
             checked_root(root)
         elif not os.path.isdir(root):  # noqa: PTH112  a root is compared as a string
             raise UsageError(f"the corpus root {root} is no directory")
+    places = [checked_place(place) for place in exchanges]
     check(url, Role.WORKER)
     tally = Tally(processes)
     activity = ActivityLog(tally, _served(url, processes, signer, roots))
-    return WorkerPool(url, processes, signer=signer, roots=roots, activity=activity).run()
+    return WorkerPool(
+        url, processes, signer=signer, roots=roots, exchanges=places, activity=activity
+    ).run()
 
 
 def _served(url: str, processes: int, signer: Signer, roots: Sequence[str]) -> str:

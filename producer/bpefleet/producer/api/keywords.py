@@ -22,6 +22,7 @@ class Work(TypedDict, total=False):
     dashboard: bool
     dashboard_stay: bool
     report: bool | None
+    exchange: str
     progress: bool
     quiet: bool
 

@@ -30,8 +30,8 @@ def resume(directory: Place, **work: Unpack[Work]) -> RunResult:
     Args:
         directory: The run's.
         work: `workers`, `redis`, `key_file`, `insecure`, `timeout`, `allow_missing`, `hold`,
-            `dashboard`, `dashboard_stay`, `report`, `progress`, `quiet`: as for `train`. They may
-            be others than before.
+            `dashboard`, `dashboard_stay`, `report`, `exchange`, `progress`, `quiet`: as for
+            `train`. They may be others than before.
 
     Raises:
         BpefleetError: It cannot be done; the class and the text say why and what to do.

@@ -67,6 +67,7 @@ def train(
     dashboard: bool = False,
     dashboard_stay: bool = False,
     report: bool | None = None,
+    exchange: str = "",
     progress: bool = False,
     quiet: bool = False,
 ) -> RunResult:
@@ -122,6 +123,8 @@ def train(
         dashboard_stay: The same, and go on serving when the run is done, until an interrupt.
         report: Write `report.md` and `report.html` when the run is done. None: with `redis`, where
             the dashboard shows it, and with `dashboard`.
+        exchange: Where workers leave counts and put them together, in place of Redis: a folder that
+            all see under the same path, or a URL. Workers elsewhere are started with the same one.
         progress: Show progress and warnings on stderr. Without it, warnings go to the program's
             log: to the logger `bpefleet`.
         quiet: With `progress`: warnings only.
@@ -165,6 +168,7 @@ def train(
         dashboard=dashboard,
         dashboard_stay=dashboard_stay,
         report=report,
+        exchange=exchange,
         progress=progress,
         quiet=quiet,
     )

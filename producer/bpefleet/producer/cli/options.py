@@ -177,7 +177,16 @@ allow_missing_option = click.option(
     help="Finish without chunks that keep failing, up to this share of the corpus. "
     "The tokenizer is then not that of the whole corpus.",
 )
+exchange_option = click.option(
+    "--exchange",
+    default="",
+    metavar="DIR|URL",
+    help="Where workers leave counts and put them together, in place of Redis: a directory that "
+    "all machines see under the same path, or a URL such as s3://bucket/folder. Workers elsewhere "
+    "are started with the same --exchange.",
+)
 resource_options = _all_of(
+    exchange_option,
     allow_missing_option,
     hold_option,
     timeout_option,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from redis.exceptions import OutOfMemoryError, RedisError
 
+from bpefleet.producer.counting.exchange.reducing import Reducing, sums_of
 from bpefleet.producer.counting.fold import Folding
 from bpefleet.producer.counting.kinds import WORK
 from bpefleet.producer.counting.outages.brief_outages import BriefOutages
@@ -25,6 +26,7 @@ from bpefleet.producer.observing.views.live import LiveView
 from bpefleet.producer.observing.views.page_detail import PageDetail
 from bpefleet.producer.queueing.chunk_states import ChunkStates
 from bpefleet.producer.queueing.events import Events
+from bpefleet.producer.queueing.lane import Lane
 from bpefleet.producer.queueing.sweep import Sweep
 from bpefleet.producer.queueing.window import Window
 from bpefleet.shared.process.amounts import several
@@ -66,6 +68,7 @@ class Aggregator:
         payloads: Payloads,
         enqueuer: Enqueuer,
         upkeep: Callable[[int], str | None],
+        reducer: Enqueuer | None = None,
     ) -> None:
         """Put the parts together, each with what it needs.
 
@@ -74,6 +77,7 @@ class Aggregator:
             redis: An asyncio connection; reads block for a moment.
             payloads: Fetches counts from the same Redis.
             enqueuer: Queues its chunks.
+            reducer: Queues what puts counts together in the run's exchange, if it has one.
             upkeep: Called in a thread at each sweep with the number of workers; raises if the run
                 cannot go on, and returns what to tell the person if nobody works.
         """
@@ -86,29 +90,34 @@ class Aggregator:
             stores[kind.name].stored,
             hold=session.resources.hold,
         )
+        lanes = [Lane(self.states, enqueuer)]
+        self._reducing: Reducing | None = None
+        if reducer is not None and session.elsewhere is not None:
+            self._reducing = Reducing(session, session.elsewhere, self.states, signer)
+            lanes.insert(0, Lane(self._reducing.states, reducer))
         attempts = AttemptsSeen()
         self._plan = plan
         self._arrived = session.arrived
         self._enqueuer = enqueuer
         self._path = session.directory.path
         self._stop = session.stop
-        self._window = Window(self.states, enqueuer)
-        self._events = Events(redis, plan, signer)
-        self._sweep = Sweep(plan.run, self.states, redis, upkeep, signer.key_id)
+        self._window = Window(lanes)
+        self._events = Events(redis, plan, signer, sums_of(session))
+        self._sweep = Sweep(plan.run, [lane.states for lane in lanes], redis, upkeep, signer.key_id)
         self._requests = Requests(redis, session.directory, signer, session.status.now.session)
         self._outages = BriefOutages()
         self._view = LiveView(
             redis,
             states=self.states,
             sweep=self._sweep,
-            ledger=session.ledger,
+            ledger=session.counted,
             status=session.status,
             counting=session.counting,
-            detail=PageDetail(plan.run, session.ledger, self.states, attempts, self._sweep),
+            detail=PageDetail(plan.run, session.counted, self.states, attempts, self._sweep),
         )
         self._folding = Folding(
             plan,
-            self.states,
+            lanes,
             stores=stores,
             journal=session.journal,
             events=self._events,
@@ -126,8 +135,10 @@ class Aggregator:
             # What was counted while no producer looked need not be counted again.
             while await self._take(None):
                 await self._folding.wait()
-            while self._goes_on():
+            while self._goes_on() or await self._reduces():
                 self._look_what_arrived()
+                if self._reducing is not None:
+                    await self._reducing.look()
                 if glances := self._glances():
                     await self._halt_if_asked()
                 with self._outages.bearing():
@@ -194,6 +205,10 @@ class Aggregator:
             )
         return self.states.unfinished or self._held
 
+    async def _reduces(self) -> bool:
+        """Whether anything is left to do after counting, in an exchange."""
+        return self._reducing is not None and await self._reducing.goes_on(halted=self._halted)
+
     async def _halt_if_asked(self) -> None:
         if self._halted or self.states.growing:  # what lets it arrive is asked to stop
             return
@@ -201,6 +216,8 @@ class Aggregator:
             return
         self._halted = True
         self.states.halt()
+        if self._reducing is not None:
+            self._reducing.states.halt()
         await self._window.withdraw()
 
     async def _take(self, block_ms: int | None) -> bool:
@@ -220,11 +237,12 @@ class Aggregator:
     async def _look_around(self) -> None:
         await self._requests.follow(self.states, self._stop)
         found = await self._sweep.look(self._events)
-        self.states.put_back(found.forgotten)
-        for chunk in found.unannounced:
+        for states, chunk in found.forgotten:
+            states.put_back([chunk])
+        for states, chunk in found.unannounced:
             # RQ may know how, but what it says is not signed, and counting again loses nothing.
             silent = Failed("SilentEndError", "its job ended without a word", may_heal=True)
-            await self._folding.failed(chunk, silent)
+            await self._folding.failed(states.kind.name, chunk, silent)
         if self._halted:
             # What a dying worker had taken was put on the queue again, where nobody may take it.
             await self._window.withdraw()

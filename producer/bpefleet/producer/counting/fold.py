@@ -17,13 +17,13 @@ import logging
 import time
 from collections import Counter
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from weakref import WeakValueDictionary
 
 from bpefleet.producer.queueing.retries import RETRIES
 from bpefleet.producer.store.history import FAILED, Attempt
 from bpefleet.shared.wire.keys import payload_prefix
-from bpefleet.shared.wire.kinds import KINDS
+from bpefleet.shared.wire.kinds import KINDS, REDUCE
 from bpefleet.shared.wire.messages import Failed
 
 if TYPE_CHECKING:
@@ -33,14 +33,16 @@ if TYPE_CHECKING:
     from bpefleet.producer.counting.payloads import Payloads
     from bpefleet.producer.observing.attempts_seen import AttemptsSeen
     from bpefleet.producer.planning.plan import Plan
-    from bpefleet.producer.queueing.chunk_states import ChunkStates
     from bpefleet.producer.queueing.events import Events
+    from bpefleet.producer.queueing.lane import Lane
     from bpefleet.producer.store.history import Journal
     from bpefleet.shared.wire.event import Event
     from bpefleet.shared.wire.kinds import Result
 
 logger = logging.getLogger(__name__)
 
+Unit: TypeAlias = "tuple[str, int]"
+"""A kind of job, and a chunk."""
 _AT_ONCE: Final = 2
 """Payloads in memory."""
 _MOST: Final = 64
@@ -59,7 +61,7 @@ class Folding:
     def __init__(
         self,
         plan: Plan,
-        states: ChunkStates,
+        lanes: Sequence[Lane],
         *,
         stores: Mapping[str, Stores[Any]],
         journal: Journal,
@@ -71,24 +73,24 @@ class Folding:
 
         Args:
             plan: The run.
-            states: Told what becomes of each chunk.
+            lanes: Their states are told what becomes of each chunk.
             stores: By kind of job, what puts results into the run directory. Events of other kinds
-                than that of `states`, late ones, are handled, too.
+                than those of the lanes, late ones, are handled, too.
             journal: The history of attempts.
             events: Where events come from, and are acknowledged.
             payloads: Fetches what events name.
             attempts: Sums them up for those who look on.
         """
         self._plan = plan
-        self._states = states
+        self._lanes = {lane.states.kind.name: lane for lane in lanes}
         self._stores = stores
         self._journal = journal
         self._events = events
         self._payloads = payloads
         self._attempts = attempts
         self.still = asyncio.Lock()
-        self._tasks: dict[tuple[str, int], asyncio.Task[None]] = {}
-        self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
+        self._tasks: dict[tuple[str, Unit], asyncio.Task[None]] = {}
+        self._locks: WeakValueDictionary[Unit, asyncio.Lock] = WeakValueDictionary()
         self._room = asyncio.Semaphore(_AT_ONCE)
         self._spent: set[str] = set()
         """Keys of payloads that were of no use, and are gone."""
@@ -104,13 +106,15 @@ class Folding:
 
         So it is when too many are being handled, or when those are of all the chunks that are left.
         """
-        return len(self._tasks) >= _MOST or (self.busy and self._states.all_answered)
+        all_answered = all(lane.states.all_answered for lane in self._lanes.values())
+        return len(self._tasks) >= _MOST or (self.busy and all_answered)
 
     def is_known(self, event: Event) -> bool:
         """Whether all that an event tells is noted already: it came again."""
         chunk, body, kind = event.chunk, event.body, event.kind
         if isinstance(body, Failed):
-            in_flight = self._is_own(event) and self._states.is_in_flight(chunk, event.attempt)
+            lane = self._lanes.get(kind)
+            in_flight = lane is not None and lane.states.is_in_flight(chunk, event.attempt)
             return not in_flight and self._journal.has(chunk, event.attempt, FAILED, kind)
         if chunk in self._stores[kind].stored:
             return self._journal.has(chunk, event.attempt, KINDS[kind].done, kind)
@@ -118,14 +122,15 @@ class Folding:
 
     def begin(self, events: Iterable[Event]) -> None:
         """Begin to handle events, but for those that are being handled already."""
-        new = [event for event in events if (event.id, event.chunk) not in self._tasks]
-        busy = Counter(event.chunk for event in new) + Counter(chunk for _, chunk in self._tasks)
-        small = [event for event in new if busy[event.chunk] == 1 and self._is_small(event)]
+        new = [event for event in events if (event.id, _unit(event)) not in self._tasks]
+        busy = Counter(map(_unit, new)) + Counter(unit for _, unit in self._tasks)
+        small = [event for event in new if busy[_unit(event)] == 1 and self._is_small(event)]
         for group in ([small] if small else []) + [[e] for e in new if e not in small]:
             task = asyncio.create_task(self._handle(group))
             for event in group:
-                self._tasks[event.id, event.chunk] = task
-                self._states.answered(event.chunk)
+                self._tasks[event.id, _unit(event)] = task
+                if lane := self._lanes.get(event.kind):
+                    lane.states.answered(event.chunk)
 
     async def wait(self, seconds: float | None = None) -> None:
         """Wait until an event is handled, or, without a time, until all are.
@@ -144,7 +149,9 @@ class Folding:
         for task in dict.fromkeys(task for task in self._tasks.values() if task.done()):
             for name in [name for name, of in self._tasks.items() if of is task]:
                 del self._tasks[name]
-                self._states.acknowledged(name[1])
+                kind, chunk = name[1]
+                if lane := self._lanes.get(kind):
+                    lane.states.acknowledged(chunk)
             if task.exception() is not None:
                 self._events.rewind()
             task.result()
@@ -155,15 +162,22 @@ class Folding:
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
-    async def failed(self, chunk: int, failure: Failed, event: Event | None = None) -> None:
+    async def failed(
+        self, kind: str, chunk: int, failure: Failed, event: Event | None = None
+    ) -> None:
         """Note a failed attempt in the history, and log it if the chunk is tried again.
 
         Without an event it is the attempt in flight that failed.
         """
-        if event and not self._is_own(event):
-            await asyncio.to_thread(self._journal.add, _attempt(event, failure))
+        lane = self._lanes.get(kind)
+        if lane is None:
+            if event is not None:
+                await asyncio.to_thread(self._journal.add, _attempt(event, failure))
             return
-        states, kind = self._states, self._states.kind
+        await self._failed(lane, chunk, failure, event)
+
+    async def _failed(self, lane: Lane, chunk: int, failure: Failed, event: Event | None) -> None:
+        states, kind, describe = lane.states, lane.states.kind, lane.enqueuer.describe
         attempt = event.attempt if event else states.attempt(chunk)
         now = asyncio.get_running_loop().time()
         async with self.still:
@@ -183,9 +197,9 @@ class Folding:
         if pause is not None:
             what = failure.error.partition("\n")[0]
             logger.warning(
-                "chunk %d (%s): %s; it is %s again, retry %d of %d%s",
-                chunk,
-                self._plan.describe(chunk),
+                "%s (%s): %s; it is %s again, retry %d of %d%s",
+                kind.unit(chunk),
+                describe(chunk),
                 what,
                 kind.done,
                 number := states.retries.failed(chunk),
@@ -195,23 +209,23 @@ class Folding:
             )
         elif final:
             # The run's error, or what it waits for, says so again.
-            text, what = "chunk %d (%s) is given up: %s", failure.error.partition("\n")[0]
+            text, what = "%s (%s) is given up: %s", failure.error.partition("\n")[0]
             about = {"chunk": chunk, "worker": failure.worker}
-            logger.info(text, chunk, self._plan.describe(chunk), what, extra=about)
+            logger.info(text, kind.unit(chunk), describe(chunk), what, extra=about)
 
     async def _handle(self, events: Sequence[Event]) -> None:
         """Handle events of different chunks together."""
         async with AsyncExitStack() as locks:
             for event in events:
-                lock = self._locks.setdefault(event.chunk, asyncio.Lock())
+                lock = self._locks.setdefault(_unit(event), asyncio.Lock())
                 await locks.enter_async_context(lock)
             results: list[tuple[Event, Result]] = []
             for event in events:
                 if isinstance(event.body, Failed):
-                    await self.failed(event.chunk, event.body, event)
+                    await self.failed(event.kind, event.chunk, event.body, event)
                 elif self._names_foreign(event, event.body):
                     odd = Failed("PayloadError", "its event names a foreign key", may_heal=True)
-                    await self.failed(event.chunk, odd, event)
+                    await self.failed(event.kind, event.chunk, odd, event)
                 else:
                     results.append((event, event.body))
             await self._fold(results)
@@ -222,10 +236,6 @@ class Folding:
             for event in events:
                 logger.debug("event %s is acknowledged", event.id, extra={"chunk": event.chunk})
 
-    def _is_own(self, event: Event) -> bool:
-        """Whether it is of the kind of job that this session has done."""
-        return event.kind == self._states.kind.name
-
     def _names_foreign(self, event: Event, result: Result) -> bool:
         """Whether an event names a payload that is not of its chunk."""
         prefix = payload_prefix(self._plan.run, event.chunk, event.kind)
@@ -234,7 +244,7 @@ class Folding:
     def _is_small(self, event: Event) -> bool:
         """Whether an event can be handled together with others."""
         body = event.body
-        return not isinstance(body, Failed) and body.size <= _SMALL
+        return not isinstance(body, Failed) and (body.size <= _SMALL or not body.key)
 
     async def _fold(self, results: Sequence[tuple[Event, Result]]) -> None:
         new: list[tuple[Event, Result]] = []
@@ -299,16 +309,21 @@ class Folding:
         if failed is not None:
             if result.key:
                 self._spent.add(result.key)
-            await self.failed(chunk, failed, event)
-        elif self._is_own(event):
+            await self.failed(event.kind, chunk, failed, event)
+        elif lane := self._lanes.get(event.kind):
+            states, kind = lane.states, lane.states.kind
             async with self.still:
-                self._states.fold(chunk)
+                states.fold(chunk)
                 self._attempts.done(result, took)
-                folded, total = len(self._states.folded), self._states.total
+                folded, total = len(states.folded), states.total
             about = {"chunk": chunk, "worker": result.worker, "seconds": round(took, 6)}
-            logger.debug("chunk %d is folded", chunk, extra=about)
-            if folded == (total + 1) // 2 and not self._states.growing:
-                logger.info("half of the chunks are %s", self._states.kind.done)
+            logger.debug("%s is folded", kind.unit(chunk), extra=about)
+            if folded == (total + 1) // 2 and not states.growing and kind is not REDUCE:
+                logger.info("half of the chunks are %s", kind.done)
+
+
+def _unit(event: Event) -> Unit:
+    return event.kind, event.chunk
 
 
 def _attempt(event: Event, end: Result | Failed, **facts: Any) -> Attempt:

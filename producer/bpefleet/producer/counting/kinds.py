@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
+from bpefleet.producer.counting.exchange.store_reduced import StoreReduced
 from bpefleet.producer.counting.session import Session
 from bpefleet.producer.counting.store_counts import StoreCounts
 from bpefleet.producer.planning.plan import Plan
 from bpefleet.shared.trust.signing import Signer
-from bpefleet.shared.wire.kinds import COUNT, Result
+from bpefleet.shared.wire.kinds import COUNT, REDUCE, Result
 from bpefleet.shared.wire.messages import Message
 
 if TYPE_CHECKING:
@@ -62,5 +63,13 @@ class Work:
     stores: Callable[[Session, Signer], Stores[Any]]
 
 
-WORK: Final[dict[str, Work]] = {COUNT.name: Work(Plan.spec, StoreCounts)}
+def _reduce_spec(plan: Plan, unit: int, errors: str) -> Message:
+    """What a sum is made from is not in the plan: see `exchange.elsewhere`."""
+    raise NotImplementedError
+
+
+WORK: Final[dict[str, Work]] = {
+    COUNT.name: Work(Plan.spec, StoreCounts),
+    REDUCE.name: Work(_reduce_spec, StoreReduced),
+}
 """By kind: as many as `bpefleet.shared.wire.kinds.KINDS`."""

@@ -6,15 +6,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from bpefleet.producer.counting.exchange.elsewhere import Elsewhere
 from bpefleet.producer.observing.status_file import StatusFile
 from bpefleet.producer.observing.views.counting import CountingView
 from bpefleet.producer.observing.views.merging import MergingView
 from bpefleet.producer.planning.options import Resources
 from bpefleet.producer.spooling.arrived import Arrived
+from bpefleet.producer.store.counted import AllCounted
 from bpefleet.producer.store.directory import RunDirectory
+from bpefleet.producer.store.exchanged import Exchanged, is_begun
 from bpefleet.producer.store.history import Journal
 from bpefleet.producer.store.ledger import Ledger
 from bpefleet.producer.store.stop import Stop
+from bpefleet.shared.exchange.place import checked_place
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -30,6 +34,7 @@ class Session:
         directory: The run, held by this process.
         resources: Where the work is done.
         ledger: The folded chunks.
+        elsewhere: What is counted and lies in an exchange; None without one.
         journal: The history of attempts.
         status: The snapshot for who looks on.
         counting: Shows how far counting is.
@@ -51,6 +56,12 @@ class Session:
     planned: int
     todo: list[int]
     arrived: Arrived = field(default_factory=Arrived)
+    elsewhere: Elsewhere | None = None
+
+    @property
+    def counted(self) -> AllCounted:
+        """The chunks that are counted, be it here or there."""
+        return AllCounted(self.ledger, self.elsewhere.ledger if self.elsewhere else None)
 
 
 @contextmanager
@@ -74,6 +85,8 @@ def session(
 
     Raises:
         OutputError: It cannot be read or written.
+        UsageError: Its exchange is not there.
+        StoreError: It fails.
     """
     plan = directory.plan
     arrived = arrived or Arrived()
@@ -87,7 +100,9 @@ def session(
         sources=plan.chunk_sources,
         mend=True,
     )
-    todo = sorted(set(only or range(planned)) - ledger.chunks)
+    elsewhere = _elsewhere(directory, resources, ledger)
+    counted = AllCounted(ledger, elsewhere.ledger if elsewhere else None)
+    todo = sorted(set(only or range(planned)) - counted.chunks)
     journal = Journal(directory.path)
     status = StatusFile(directory)
     try:
@@ -97,13 +112,33 @@ def session(
             ledger=ledger,
             journal=journal,
             status=status,
-            counting=CountingView(plan, ledger, journal.tried, status, progress, arrived),
+            counting=CountingView(plan, counted, journal.tried, status, progress, arrived),
             merging=MergingView(status, progress),
             stop=stop,
             planned=planned,
             todo=todo,
             arrived=arrived,
+            elsewhere=elsewhere,
         )
     finally:
         journal.close()
         status.close()
+        if elsewhere is not None:
+            elsewhere.close(done=len(ledger.chunks) >= plan.chunk_count > 0)
+
+
+def _elsewhere(directory: RunDirectory, resources: Resources, ledger: Ledger) -> Elsewhere | None:
+    """The exchange of a run, if it has one or is to have one."""
+    plan = directory.plan
+    place = checked_place(resources.exchange) if resources.exchange else ""
+    if not place and not is_begun(directory.counts):
+        return None
+    exchanged = Exchanged(
+        directory.counts, plan.run, place, counted=ledger.chunks, sources=plan.chunk_sources
+    )
+    try:
+        checked_place(exchanged.parts.place)
+        return Elsewhere(exchanged, plan)
+    except BaseException:
+        exchanged.close()
+        raise

@@ -10,6 +10,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
 from redis.exceptions import OutOfMemoryError, RedisError
 
 from bpefleet.producer.counting.aggregator import Aggregator
@@ -23,7 +24,7 @@ from bpefleet.producer.queueing.enqueue import Enqueuer
 from bpefleet.shared.errors import QueueError
 from bpefleet.shared.redis.connect import connect, connect_async
 from bpefleet.shared.redis.redis_url import redacted
-from bpefleet.shared.wire.kinds import COUNT
+from bpefleet.shared.wire.kinds import COUNT, REDUCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
 
     from bpefleet.producer.counting.session import Session
     from bpefleet.producer.fleet.fleet import Fleet
+    from bpefleet.producer.planning.plan import Plan
     from bpefleet.shared.wire.kinds import Kind
-    from bpefleet.shared.wire.messages import Failed
+    from bpefleet.shared.wire.messages import Failed, Message
 
 _IDLE_SECONDS: Final = 2.0
 
@@ -85,10 +87,22 @@ async def _count(session: Session, fleet: Fleet, kind: Kind) -> dict[int, Failed
             connection,
             plan,
             kind=kind,
-            spec=WORK[kind.name].spec,
+            spec=_told(session, kind),
             errors=resources.errors,
             timeout=resources.timeout,
         )
+        there = session.elsewhere
+        reducer = None
+        if there is not None and kind is COUNT:
+            reducer = Enqueuer(
+                connection,
+                plan,
+                kind=REDUCE,
+                spec=there.spec,
+                timeout=resources.timeout,
+                size=there.size,
+                describe=there.describe,
+            )
         try:
             async with (
                 connect_async(fleet.url, patient=patient) as redis,
@@ -101,12 +115,26 @@ async def _count(session: Session, fleet: Fleet, kind: Kind) -> dict[int, Failed
                     payloads=payloads,
                     enqueuer=enqueuer,
                     upkeep=Upkeep(fleet, connection),
+                    reducer=reducer,
                 )
                 await aggregator.run()
             await asyncio.to_thread(enqueuer.forget_run)
         finally:
             connection.give_up()  # a thread may still wait for it, and asyncio for the thread
     return aggregator.states.failed
+
+
+def _told(session: Session, kind: Kind) -> Callable[[Plan, int, str], Message]:
+    """What a worker is told of a chunk: also where to leave its counts, if not in Redis."""
+    spec = WORK[kind.name].spec
+    if session.elsewhere is None or kind is not COUNT:
+        return spec
+    place = session.elsewhere.place
+
+    def told(plan: Plan, chunk: int, errors: str) -> Message:
+        return replace(plan.spec(chunk, errors), exchange=place)
+
+    return told
 
 
 class Upkeep:

@@ -11,6 +11,8 @@ from bpefleet.producer.fleet.local_dashboard import LocalDashboard
 from bpefleet.producer.fleet.local_trainer import TrainerProcess
 from bpefleet.producer.fleet.local_workers import LocalWorkers
 from bpefleet.producer.fleet.server import EmbeddedServer
+from bpefleet.producer.store.directory import COUNTS
+from bpefleet.producer.store.exchanged import read_parts
 from bpefleet.shared.process.amounts import several
 from bpefleet.shared.process.logs import NOTICE
 from bpefleet.shared.trust.roots import roots_of
@@ -55,6 +57,7 @@ class Fleet:
         self.workers: LocalWorkers | None = None
         self.dashboard: LocalDashboard | None = None
         self._resources = resources
+        self._exchange = resources.exchange or read_parts(directory / COUNTS).place
         self._directory = directory
         self._stack = ExitStack()
         self._for_counting = ExitStack()
@@ -73,7 +76,11 @@ class Fleet:
             self.url = self._redis()
             if count := self._resources.local_workers:
                 workers = LocalWorkers(
-                    self.url, count, roots=self._roots, key_file=self._resources.key_file
+                    self.url,
+                    count,
+                    roots=self._roots,
+                    key_file=self._resources.key_file,
+                    exchange=self._exchange,
                 )
                 self.workers = self._for_counting.enter_context(workers)
                 logger.info("%s started on this machine", several(count, "worker"))
@@ -113,6 +120,8 @@ class Fleet:
         words = ["bpefleet", "worker", "--redis", redacted(self.url)]
         if key_file := self._resources.key_file:
             words += ["--key-file", str(key_file)]
+        if self._exchange:
+            words += ["--exchange", self._exchange]
         return shlex.join(words)
 
     @property

@@ -30,6 +30,7 @@ class LocalWorkers:
         processes: How many workers.
         roots: The directories that they may read; empty for any.
         key_file: The file with the fleet's key, if there is one.
+        exchange: Where they may leave counts; empty for nowhere.
     """
 
     def __init__(
@@ -39,7 +40,9 @@ class LocalWorkers:
         *,
         roots: Iterable[str] = (),
         key_file: Path | None = None,
+        exchange: str = "",
     ) -> None:
+        self._exchange = exchange
         self._url = url
         self._processes = processes
         self._roots = tuple(roots)
@@ -50,6 +53,7 @@ class LocalWorkers:
         """Start the workers, without waiting: they take what is queued as soon as they are up."""
         options = ["-n", str(self._processes), "--quiet"]
         options += [word for root in self._roots for word in ("--corpus-root", root)]
+        options += ["--exchange", self._exchange] if self._exchange else []
         options += ["--log-format", JSON if structured() else HUMAN]
         # Whether that is a risk was decided when the producer started.
         options += [] if self._key_file else ["--insecure"]

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from bpefleet.producer.files.atomic import read_whole
 from bpefleet.producer.files.lock import LOCK, holder
 from bpefleet.producer.observing.expected_text import ExpectedText
+from bpefleet.producer.store.counted import read_counted
 from bpefleet.producer.store.directory import PLAN, RunDirectory
 from bpefleet.producer.store.history import ATTEMPTS, read_attempts
-from bpefleet.producer.store.ledger_format import read_index, read_sums
 from bpefleet.producer.store.mixture import source_views
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.tokenizer import MANIFEST
@@ -53,8 +53,8 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         OutputError: The directory cannot be read or is damaged.
     """
     plan = directory.plan
-    counted, totals = read_index(directory.counts, plan.chunk_count)
     sources = plan.chunk_sources if plan.is_mixture else ()
+    counted, totals, by_source = read_counted(directory.counts, plan.chunk_count, sources)
     failed = failures(directory, counted)
     manifest = directory.manifest
     planned, started, ended = _times(directory, manifest)
@@ -89,7 +89,7 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         merging=None,
         records=totals.records,
         absent=totals.absent,
-        sources=source_views(plan, read_sums(directory.counts, sources)) if sources else (),
+        sources=source_views(plan, by_source) if sources else (),
     )
 
 

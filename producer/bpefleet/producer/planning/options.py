@@ -153,6 +153,8 @@ class Resources(Struct, frozen=True):
             dashboard shows it, and with `dashboard`, whose page ends.
         progress: Whether to show progress on stderr, and warnings in words.
         quiet: Whether to leave out all of that but the warnings.
+        exchange: Where workers leave counts and put them together, a path or a URL that all see;
+            empty for Redis.
     """
 
     redis: str | None = None
@@ -169,6 +171,7 @@ class Resources(Struct, frozen=True):
     report: bool | None = None
     progress: bool = False
     quiet: bool = False
+    exchange: str = ""
 
     @property
     def in_process(self) -> bool:
@@ -217,6 +220,16 @@ class Resources(Struct, frozen=True):
                 "run counts in this process",
                 hint="leave out --workers 0 or --dashboard, or give --redis URL",
             )
+        if self.exchange and self.in_process:
+            raise UsageError(
+                "there is nothing to exchange: with --workers 0 and no --redis the run counts in "
+                "this process",
+                hint="leave out --workers 0 or --exchange, or give --redis URL",
+            )
+        if self.exchange:
+            from bpefleet.shared.exchange.place import checked_place  # noqa: PLC0415  seldom
+
+            checked_place(self.exchange)
         if self.timeout is not None and self.timeout < 1:
             raise UsageError(f"timeout is {self.timeout} s", hint="1 or more")
         if not 0 <= self.allow_missing < 1:

@@ -201,6 +201,14 @@ class ChunkStates:
         self.in_flight.pop(chunk, None)
         self.failed.pop(chunk, None)
 
+    def undo(self, chunks: Iterable[int]) -> None:
+        """Results that were in the run directory are of no use after all: they are made again."""
+        for chunk in chunks:
+            if chunk in self.folded:
+                self.folded.discard(chunk)
+                if not self._halted:
+                    self._waiting.append(chunk)
+
     def fail(
         self, chunk: int, failure: Failed, now: float, attempt: str | None = None
     ) -> float | None:

@@ -31,6 +31,7 @@ class Enqueuer:
     Attributes:
         signer: What its jobs are signed with, and answers must be.
         kind: What its jobs do.
+        describe: What a chunk is, in words.
     """
 
     def __init__(
@@ -42,6 +43,8 @@ class Enqueuer:
         spec: Callable[[Plan, int, str], Message] = Plan.spec,
         errors: str = "",
         timeout: int | None = None,
+        size: Callable[[int], int] | None = None,
+        describe: Callable[[int], str] | None = None,
     ) -> None:
         """Prepare to queue.
 
@@ -52,6 +55,8 @@ class Enqueuer:
             spec: What a worker is told of a chunk, given `errors`.
             errors: What to do about bytes that are not UTF-8, if not what the plan says.
             timeout: Seconds that one attempt may take; None for plenty, by the chunk's size.
+            size: Bytes of a chunk; None: of its text.
+            describe: What a chunk is, in words; None: its text.
         """
         self.signer = connection.signer
         self.kind = kind
@@ -60,6 +65,8 @@ class Enqueuer:
         self._spec = spec
         self._errors = errors
         self._timeout = timeout
+        self._size = size or plan.chunk_text
+        self.describe = describe or plan.describe
         self._queue = fleet_queue(connection)
 
     def put(self, chunks: Iterable[int]) -> dict[int, str]:
@@ -126,13 +133,13 @@ class Enqueuer:
         return job_id(self._plan.run, chunk, self.kind.name)
 
     def _build(self, chunk: int) -> FleetJob:
-        size = self._plan.chunk_text(chunk)
+        size = self._size(chunk)
         return build_job(
             self._plan.run,
             chunk,
             self._spec(self._plan, chunk, self._errors),
             kind=self.kind,
-            description=f"{self.kind.name} {self._plan.describe(chunk)}",
+            description=f"{self.kind.name} {self.describe(chunk)}",
             timeout=self._timeout or _TIMEOUT + size // _SLOWEST,
             connection=self._connection,
         )

@@ -11,7 +11,7 @@ from bpefleet.shared.wire.keys import events_key, payload_prefix
 from bpefleet.shared.wire.messages import Failed, MessageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from redis.asyncio import Redis
 
@@ -41,8 +41,23 @@ class Events:
     clock was set back, new events can have lower ids than the last one that was read.
     """
 
-    def __init__(self, redis: Redis, plan: Plan, signer: Signer) -> None:
+    def __init__(
+        self,
+        redis: Redis,
+        plan: Plan,
+        signer: Signer,
+        others: Mapping[str, Callable[[], int]] | None = None,
+    ) -> None:
+        """Prepare to read.
+
+        Args:
+            redis: The Redis.
+            plan: The run.
+            signer: What events must be signed with.
+            others: By kind, of those that are not done with the plan's chunks: how many there are.
+        """
         self._redis = redis
+        self._others = others or {}
         self._plan = plan
         self._signer = signer
         self._key = events_key(plan.run)
@@ -124,9 +139,11 @@ class Events:
 
     def _event(self, entry: bytes, fields: dict[bytes, bytes]) -> Event | None:
         """A stream entry as an event; None, and said to people, if it is none."""
-        run, chunks = self._plan.run, self._plan.chunk_count
+        most = {kind: count() for kind, count in self._others.items()}
         try:
-            return read_event(self._signer, run, chunks, entry, fields or {})
+            return read_event(
+                self._signer, self._plan.run, self._plan.chunk_count, entry, fields or {}, most
+            )
         except MessageError as error:
             self._odd.tell(f"an event that is not a worker's was left aside: {str(error)[:_SHOWN]}")
             return None

@@ -12,7 +12,7 @@ import asyncio
 import logging
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from bpefleet.producer.queueing.batches import answers_async
 from bpefleet.producer.queueing.serving.workers_seen import WorkersSeen
@@ -21,7 +21,7 @@ from bpefleet.shared.wire import rq_keys
 from bpefleet.shared.wire.keys import REFUSED_FIELD, STAGE_FIELD, events_key, job_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from redis.asyncio import Redis
 
@@ -42,6 +42,10 @@ _GLANCED: Final = 1000
 _FIELDS: Final = [rq_keys.STATUS, rq_keys.WORKER_NAME, STAGE_FIELD, REFUSED_FIELD]
 
 
+Unit: TypeAlias = "tuple[ChunkStates, int]"
+"""A chunk, and the states that it is of."""
+
+
 @dataclass(slots=True)
 class Found:
     """What a sweep found amiss.
@@ -53,8 +57,8 @@ class Found:
         unannounced: Chunks whose job ended without an event.
     """
 
-    forgotten: list[int] = field(default_factory=list)
-    unannounced: list[int] = field(default_factory=list)
+    forgotten: list[Unit] = field(default_factory=list)
+    unannounced: list[Unit] = field(default_factory=list)
 
 
 class Sweep:
@@ -69,7 +73,7 @@ class Sweep:
     def __init__(
         self,
         run: str,
-        states: ChunkStates,
+        states: Sequence[ChunkStates],
         redis: Redis,
         upkeep: Callable[[int], str | None],
         key_id: str = "",
@@ -83,8 +87,8 @@ class Sweep:
         self._upkeep = upkeep
         self._next = time.monotonic()
         self._idle_said = False
-        self._misplaced: set[int] = set()
-        self._marks: dict[int, Place] = {}
+        self._misplaced: set[Unit] = set()
+        self._marks: dict[Unit, Place] = {}
 
     @property
     def due(self) -> bool:
@@ -108,7 +112,7 @@ class Sweep:
         if idle and not self._idle_said:
             logger.warning("%s", idle)
         self._idle_said = bool(idle)
-        found = await self._compare(self._states.awaited, events)
+        found = await self._compare(self._awaited, events)
         memory: Any = await self._redis.info("memory")
         self.redis_memory = int(memory.get("used_memory", 0))
         self.unfolded = await self._redis.xlen(events_key(self._run))
@@ -118,43 +122,52 @@ class Sweep:
 
     async def glance(self) -> None:
         """Look between two sweeps which chunks workers are at. That is only for people to see."""
-        if len(chunks := self._states.awaited) > _GLANCED:
+        if len(units := self._awaited) > _GLANCED:
             return
-        found = await self._jobs(chunks)
+        found = await self._jobs(units)
         started = {
-            chunk: (_text(fields[1]), _text(fields[2]))
-            for chunk, fields in zip(chunks, found, strict=True)
+            unit: (_text(fields[1]), _text(fields[2]))
+            for unit, fields in zip(units, found, strict=True)
             if fields and fields[0] == rq_keys.STARTED
         }
         if not self.workers.names.issuperset(worker for worker, _ in started.values()):
             await self.workers.look()
-        self._states.seen_at_work(started)
+        self._seen_at_work(started)
 
-    async def _compare(self, chunks: list[int], events: Events) -> Found:
+    @property
+    def _awaited(self) -> list[Unit]:
+        return [(states, chunk) for states in self._states for chunk in states.awaited]
+
+    def _seen_at_work(self, started: Mapping[Unit, tuple[str, str]]) -> None:
+        for states in self._states:
+            at = {chunk: seen for (of, chunk), seen in started.items() if of is states}
+            states.seen_at_work(at)
+
+    async def _compare(self, units: list[Unit], events: Events) -> Found:
         found = Found()
         started = {}
-        ended: dict[int, bool] = {}
-        misplaced: set[int] = set()
-        for chunk, is_taken, fields in await self._jobs_off_the_queue(chunks):
+        ended: dict[Unit, bool] = {}
+        misplaced: set[Unit] = set()
+        for unit, is_taken, fields in await self._jobs_off_the_queue(units):
             status, worker, stage, refused = fields
             if status == rq_keys.FAILED and refused is not None:
-                found.forgotten.append(chunk)
+                found.forgotten.append(unit)
                 self.workers.other_keys.refused(_text(refused))
             elif status is None or status in rq_keys.ENDED:
-                ended[chunk] = status is not None
+                ended[unit] = status is not None
             elif status == rq_keys.STARTED:
-                started[chunk] = _text(worker), _text(stage)
+                started[unit] = _text(worker), _text(stage)
             elif status == rq_keys.QUEUED and not is_taken:
-                misplaced.add(chunk)
-        for chunk in await self._silent(ended, events):
-            (found.unannounced if ended[chunk] else found.forgotten).append(chunk)
+                misplaced.add(unit)
+        for unit in await self._silent(ended, events):
+            (found.unannounced if ended[unit] else found.forgotten).append(unit)
         # Another producer's upkeep may have moved it from one list to the other meanwhile.
-        found.forgotten += sorted(misplaced & self._misplaced)
+        found.forgotten += [unit for unit in units if unit in misplaced & self._misplaced]
         self._misplaced = misplaced
-        self._states.seen_at_work(started)
+        self._seen_at_work(started)
         return found
 
-    async def _silent(self, ended: Iterable[int], events: Events) -> list[int]:
+    async def _silent(self, ended: Iterable[Unit], events: Events) -> list[Unit]:
         """Of the chunks whose job ended, those whose event is not in what is still to be read."""
         unread = await events.unread()
         if unread is None:
@@ -162,38 +175,39 @@ class Sweep:
             return list(ended)
         first, newest = unread
         # A stream that was begun anew may have lesser ids than the one before.
-        self._marks = {chunk: min(self._marks.get(chunk, newest), newest) for chunk in ended}
-        return [chunk for chunk, mark in self._marks.items() if mark < first]
+        self._marks = {unit: min(self._marks.get(unit, newest), newest) for unit in ended}
+        return [unit for unit, mark in self._marks.items() if mark < first]
 
     async def _jobs_off_the_queue(
-        self, chunks: list[int]
-    ) -> list[tuple[int, bool, list[bytes | None]]]:
+        self, units: list[Unit]
+    ) -> list[tuple[Unit, bool, list[bytes | None]]]:
         """Each chunk that waits on the queue no more, and its job.
 
         Of a job: whether it is on its way to a worker, and its `_FIELDS`. Read in the
         order in which a job passes through them, so that none is missed on its way: the queue, the
         list of jobs that are taken, the job's own hash.
         """
-        names = {chunk: self._job(chunk).encode() for chunk in chunks}
+        names = {unit: self._job(unit).encode() for unit in units}
         waiting = await self._listed(rq_keys.WAITING)
         taken = await self._listed(rq_keys.TAKEN)
-        others = [chunk for chunk in chunks if names[chunk] not in waiting]
+        others = [unit for unit in units if names[unit] not in waiting]
         found = await self._jobs(others)
         return [
-            (chunk, names[chunk] in taken, fields or [None] * len(_FIELDS))
-            for chunk, fields in zip(others, found, strict=True)
+            (unit, names[unit] in taken, fields or [None] * len(_FIELDS))
+            for unit, fields in zip(others, found, strict=True)
         ]
 
-    async def _jobs(self, chunks: list[int]) -> list[Any]:
+    async def _jobs(self, units: list[Unit]) -> list[Any]:
         """Of each chunk's job its status, worker, stage, and the key of who refused it."""
         return await answers_async(
             self._redis,
-            chunks,
-            lambda pipeline, chunk: pipeline.hmget(rq_keys.job_key(self._job(chunk)), _FIELDS),
+            units,
+            lambda pipeline, unit: pipeline.hmget(rq_keys.job_key(self._job(unit)), _FIELDS),
         )
 
-    def _job(self, chunk: int) -> str:
-        return job_id(self._run, chunk, self._states.kind.name)
+    def _job(self, unit: Unit) -> str:
+        states, chunk = unit
+        return job_id(self._run, chunk, states.kind.name)
 
     async def _listed(self, key: str) -> set[bytes]:
         """What is on a list of RQ's.

@@ -11,8 +11,9 @@ from redis.exceptions import OutOfMemoryError, RedisError
 from bpefleet.shared.process.amounts import several
 
 if TYPE_CHECKING:
-    from bpefleet.producer.queueing.chunk_states import ChunkStates
-    from bpefleet.producer.queueing.enqueue import Enqueuer
+    from collections.abc import Sequence
+
+    from bpefleet.producer.queueing.lane import Lane
 
 logger = logging.getLogger(__name__)
 
@@ -33,10 +34,10 @@ class Window:
         filling: Whether there is more to be queued at once.
     """
 
-    def __init__(self, states: ChunkStates, enqueuer: Enqueuer) -> None:
+    def __init__(self, lanes: Sequence[Lane]) -> None:
+        """Prepare to queue what is waiting in some lanes, those of the first one first."""
         self.filling = False
-        self._states = states
-        self._enqueuer = enqueuer
+        self._lanes = lanes
         self._full_until = 0.0
 
     async def fill(self, workers: int) -> bool:
@@ -49,31 +50,41 @@ class Window:
         self.filling = False
         if now < self._full_until:
             return True
-        room = max(_LEAST, _PER_WORKER * workers) - len(self._states.in_flight)
-        if not (chunks := self._states.take(min(_AT_ONCE, room), now)):
-            return True
+        for lane in self._lanes:
+            in_flight = sum(len(each.states.in_flight) for each in self._lanes)
+            room = max(_LEAST, _PER_WORKER * workers) - in_flight
+            if (chunks := lane.states.take(min(_AT_ONCE, room), now)) and not await self._put(
+                lane, chunks, now
+            ):
+                return False
+        return True
+
+    async def _put(self, lane: Lane, chunks: list[int], now: float) -> bool:
+        states = lane.states
         try:
-            attempts = await asyncio.to_thread(self._enqueuer.put, chunks)
+            attempts = await asyncio.to_thread(lane.enqueuer.put, chunks)
         except OutOfMemoryError:
-            self._states.put_back(chunks)
+            states.put_back(chunks)
             self._full_until = now + _FULL_PAUSE
             return False
         except RedisError:
             # They may be there or not, as the sweep will find.
-            self._states.queued(dict.fromkeys(chunks, ""))
+            states.queued(dict.fromkeys(chunks, ""))
             raise
-        self._states.queued(attempts)
+        states.queued(attempts)
         for chunk, attempt in attempts.items():
-            logger.debug(
-                "chunk %d is enqueued", chunk, extra={"chunk": chunk, "attempt_id": attempt}
-            )
-        self.filling = len(chunks) == _AT_ONCE
+            about = {"chunk": chunk, "attempt_id": attempt}
+            logger.debug("%s is enqueued", states.kind.unit(chunk), extra=about)
+        self.filling = self.filling or len(chunks) == _AT_ONCE
         return True
 
     async def withdraw(self) -> None:
         """Take off the queue what no worker has taken; the rest is waited for."""
-        chunks = sorted(self._states.in_flight)
-        withdrawn = await asyncio.to_thread(self._enqueuer.withdraw, chunks)
-        self._states.put_back(withdrawn)
-        if withdrawn:
-            logger.info("%s taken off the queue", several(len(withdrawn), "job"))
+        count = 0
+        for lane in self._lanes:
+            chunks = sorted(lane.states.in_flight)
+            withdrawn = await asyncio.to_thread(lane.enqueuer.withdraw, chunks)
+            lane.states.put_back(withdrawn)
+            count += len(withdrawn)
+        if count:
+            logger.info("%s taken off the queue", several(count, "job"))

@@ -8,8 +8,8 @@ from bpefleet.producer.counting.requests import ask_retry
 from bpefleet.producer.files.lock import holder
 from bpefleet.producer.observing.snapshot import failures
 from bpefleet.producer.run.pipeline import resume
+from bpefleet.producer.store.counted import read_counted
 from bpefleet.producer.store.directory import RunDirectory
-from bpefleet.producer.store.ledger_format import read_index
 from bpefleet.shared.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _failed(directory: RunDirectory, chunks: Sequence[int], *, busy: bool) -> se
     path, count = directory.path, directory.plan.chunk_count
     if odd := [chunk for chunk in chunks if not 0 <= chunk < count]:
         raise UsageError(f"there is no chunk {odd[0]}", hint=f"{path} has chunks 0 to {count - 1}")
-    counted, _ = read_index(directory.counts, count)
+    counted, _, _ = read_counted(directory.counts, count)
     failed = {failure.chunk for failure in failures(directory, counted)}
     if not failed:
         go_on = f"watch it: bpefleet status {path}" if busy else f"go on: bpefleet resume {path}"

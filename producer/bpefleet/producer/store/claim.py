@@ -17,6 +17,7 @@ from bpefleet.producer.files.atomic import TEMPORARY, sync_folder
 from bpefleet.producer.files.lock import LOCK, is_lock, locked
 from bpefleet.producer.spooling import spool
 from bpefleet.producer.store.directory import COUNTS, PLAN, RunDirectory
+from bpefleet.producer.store.exchanged import empty_exchange
 from bpefleet.producer.store.history import ATTEMPTS
 from bpefleet.producer.store.stop import CANCEL
 from bpefleet.shared.errors import InterruptedRunError, OutputError
@@ -39,7 +40,9 @@ _LEFT_BY_A_CRASH: Final = {
 """The files that may be in a directory before its plan is written."""
 _LEFT_BY_ARRIVAL: Final = {ATTEMPTS, "status.json", "status.json.new", "retry", "retry" + TEMPORARY}
 """Likewise, if what was to be counted had begun to arrive."""
-_FOLDED: Final = re.compile(r"(part-\d+|folded)\.counts(\.tmp)?")
+_FOLDED: Final = re.compile(
+    r"((part|group)-\d+|joined-\d+-\d+|folded)\.counts(\.tmp)?|exchange\.jsonl"
+)
 """Likewise, in the folder of the ledger."""
 
 _TRIES: Final = 100
@@ -140,6 +143,7 @@ def _begun(path: Path) -> bool:
 def _clear(path: Path) -> None:
     """Remove what a crash left before there was a plan: nothing of it is of use without one."""
     if spool.is_there(path):
+        empty_exchange(path / COUNTS)
         shutil.rmtree(path / COUNTS, ignore_errors=True)
         for name in _LEFT_BY_ARRIVAL:
             (path / name).unlink(missing_ok=True)
@@ -177,6 +181,7 @@ def _make(path: Path) -> list[Path]:
 
 def _remove(path: Path, made: list[Path]) -> None:
     """Empty a directory that this process has locked, and remove the directories it made."""
+    empty_exchange(path / COUNTS)
     spool.remove(path)
     # The plan last: with it, what a crash leaves is a run that can be resumed.
     for each in sorted(path.iterdir(), key=lambda each: each.name == PLAN):

@@ -4,7 +4,8 @@ DIR/plan.json        what is counted, in which chunks: written first, never chan
                      that arrives and is no file, written when all of it has (see `arrival`)
 DIR/spool/           what arrives and is no file, until the run is complete (see `spool`)
 DIR/lock             held by the process that works on the run (see `lock`); made before the plan
-DIR/counts/          the ledger of folded chunks (see `ledger`)
+DIR/counts/          the ledger of folded chunks (see `ledger`), and of those whose counts lie in an
+                     exchange (see `exchanged`)
 DIR/attempts.jsonl   who counted what when, and how it ended (see `history`)
 DIR/status.json      how far the run is, while it runs (see `status_file`)
 DIR/<artifacts>      the tokenizer (see `artifacts`)
@@ -32,6 +33,7 @@ from bpefleet.producer.planning.columns.lines import (
 )
 from bpefleet.producer.planning.plan import PLAN_VERSION, AnyPlan, Head, Plan
 from bpefleet.producer.spooling import spool
+from bpefleet.producer.store.exchanged import read_parts
 from bpefleet.producer.store.history import ATTEMPTS
 from bpefleet.producer.store.manifest import LARGEST, Manifest, read_manifest
 from bpefleet.shared.errors import OutputError
@@ -145,8 +147,8 @@ class RunDirectory:
 
     @property
     def has_counts(self) -> bool:
-        """Whether any chunk is folded."""
-        return any(self.counts.glob("*.counts"))
+        """Whether any chunk is counted."""
+        return any(self.counts.glob("*.counts")) or bool(read_parts(self.counts).chunks)
 
     @property
     def touched(self) -> bool:

@@ -61,9 +61,22 @@ def event_fields(
 
 
 def read_event(
-    signer: Signer, run: str, chunks: int, entry: bytes, fields: Mapping[bytes, bytes]
+    signer: Signer,
+    run: str,
+    chunks: int,
+    entry: bytes,
+    fields: Mapping[bytes, bytes],
+    others: Mapping[str, int] | None = None,
 ) -> Event:
     """Read a stream entry of a run with so many chunks; its signature first.
+
+    Args:
+        signer: What it must be signed with.
+        run: The run's id.
+        chunks: How many chunks it has.
+        entry: The entry's id.
+        fields: What it says.
+        others: By kind of job, where it is not done with these chunks: how many there are.
 
     Raises:
         MessageError: It is not what a worker of this fleet wrote for this run.
@@ -79,7 +92,7 @@ def read_event(
     if not signer.accepts(signature, _CONTEXT, *_signed(run, unit, attempt, outcome, body)):
         raise MessageError(f"{name}: it is not signed with the fleet's key")
     chunk, kind = keys.chunk_and_kind(unit) or (chunks, "")
-    if chunk >= chunks or kind not in KINDS:
+    if chunk >= (others or {}).get(kind, chunks) or kind not in KINDS:
         raise MessageError(f"{name}: no such chunk, or kind of job")
     if len(body) > _MOST:
         raise MessageError(f"{name}: it is larger than {_MOST} bytes")

@@ -67,6 +67,9 @@ LOG_FIELD: Final = "log"
 COUNT: Final = "count"
 """The name of the first kind of job, which ids and keys leave out."""
 
+REDUCE: Final = "reduce"
+"""The name of the kind that puts counts together."""
+
 _UNIT: Final = re.compile(rf"(?!{COUNT}[0-9])([a-z]*)(0|[1-9][0-9]{{0,17}})")
 """So that each unit has one spelling."""
 

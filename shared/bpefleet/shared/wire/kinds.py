@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol, Self
 from msgspec import Struct
 
 from bpefleet.shared.wire import keys
-from bpefleet.shared.wire.messages import Counted, CountSpec, Message
+from bpefleet.shared.wire.messages import Counted, CountSpec, Message, Reduced, ReduceSpec
 
 
 class Result(Protocol):
@@ -74,6 +74,7 @@ class Kind(Struct, frozen=True):
             it takes the run's id, the chunk's index and a `spec`, and returns a `result`.
         spec: The message that tells a worker what to do.
         result: The message that tells the producer what came of it.
+        noun: What people call what its jobs are done with.
     """
 
     name: str
@@ -81,6 +82,11 @@ class Kind(Struct, frozen=True):
     task: str
     spec: type[Message]
     result: type[Result]
+    noun: str = "chunk"
+
+    def unit(self, index: int) -> str:
+        """What people call one of them."""
+        return f"{self.noun} {index}"
 
 
 COUNT: Final = Kind(
@@ -92,7 +98,18 @@ COUNT: Final = Kind(
 )
 """Counts the pre-tokens of a chunk."""
 
-KINDS: Final[dict[str, Kind]] = {COUNT.name: COUNT}
+REDUCE: Final = Kind(
+    name=keys.REDUCE,
+    done="reduced",
+    task="bpefleet.worker.tasks.reduce_parts",
+    spec=ReduceSpec,
+    result=Reduced,
+    noun="sum",
+)
+"""Puts the counts of several chunks together. Its units are not chunks, but what the ledger of the
+exchange numbers (`bpefleet.producer.store.exchanged`)."""
+
+KINDS: Final[dict[str, Kind]] = {kind.name: kind for kind in (COUNT, REDUCE)}
 """All kinds by name: no other job is run, and no other event is read."""
 
 

@@ -109,6 +109,7 @@ class CountSpec(Message, frozen=True):
         digest: Hex digest of what the counts depend on (see `patterns.counting_digest`).
         text_field: Where a record has its text: a key or column, dotted where they are nested.
         sample: Which documents are counted; None for all.
+        exchange: Where to leave the counts (see `bpefleet.shared.exchange`); empty for Redis.
     """
 
     segments: tuple[Segment, ...]
@@ -118,14 +119,15 @@ class CountSpec(Message, frozen=True):
     digest: str
     text_field: str = "text"
     sample: Sample | None = None
+    exchange: str = ""
 
 
 class Counted(Message, frozen=True):
     """What a worker reports of one counted chunk; the counts themselves are under `key`.
 
     Attributes:
-        key: The Redis key of the payload.
-        sha256: Hex digest of the payload; empty without a key.
+        key: The Redis key of the payload; empty if it is in an exchange.
+        sha256: Hex digest of the payload; empty without a fleet's key.
         size: Bytes of the payload.
         bytes_read: Bytes of text counted.
         pretokens: Pre-tokens counted.
@@ -144,6 +146,7 @@ class Counted(Message, frozen=True):
         publish_seconds: Leaving it in Redis.
         records: Records, as of JSON Lines and tables.
         absent: Those of them that have no text.
+        file: The payload's file in the exchange; empty if it is in Redis.
     """
 
     key: str
@@ -166,6 +169,7 @@ class Counted(Message, frozen=True):
     publish_seconds: float = 0.0
     records: Int = 0
     absent: Int = 0
+    file: str = ""
 
     @property
     def text_bytes(self) -> int:
@@ -179,6 +183,76 @@ class Counted(Message, frozen=True):
     def largest(self) -> int:
         """Bytes of the payload at the most: an entry is at most twice as long as its text."""
         return _FRAME + 2 * self.text_bytes
+
+
+class Part(Message, frozen=True):
+    """Counts in an exchange: of one chunk, or of several together.
+
+    Attributes:
+        file: The payload's file.
+        sha256: Hex digest of the payload; empty without a fleet's key.
+        size: Bytes of the payload.
+        pretokens: Pre-tokens counted.
+        unique: Distinct pre-tokens.
+        text: Bytes of all pre-tokens at the most, as `Counted.text_bytes`.
+    """
+
+    file: str
+    sha256: str
+    size: Natural
+    pretokens: Natural
+    unique: Natural
+    text: Natural
+
+
+class ReduceSpec(Message, frozen=True):
+    """What a worker needs to put some counts together.
+
+    Attributes:
+        exchange: Where they are, and where to leave the sum.
+        parts: Which they are.
+        digest: Hex digest of what the counts depend on (see `patterns.counting_digest`).
+    """
+
+    exchange: str
+    parts: tuple[Part, ...]
+    digest: str
+
+
+class Reduced(Message, frozen=True):
+    """What a worker reports of counts that it put together, or that it could not.
+
+    Attributes:
+        file: The sum's file in the exchange; empty if parts are damaged.
+        sha256: Hex digest of the payload; empty without a fleet's key.
+        size: Bytes of the payload.
+        pretokens: Pre-tokens counted.
+        unique: Distinct pre-tokens.
+        seconds: Wall time of it.
+        peak_rss: Bytes of peak resident memory of the work-horse.
+        worker: The worker's name, which begins with its host's.
+        started: When the attempt began, Unix seconds by the worker's clock.
+        ended: When it ended, likewise.
+        damaged: The parts, by their place in the spec, that are gone or are not what was said.
+        key: Empty: nothing is in Redis.
+        bytes_read: 0: no text is read.
+        queued_seconds: From its queueing to its start, as far as the two clocks agree.
+    """
+
+    file: str
+    sha256: str
+    size: Natural
+    pretokens: Natural
+    unique: Natural
+    seconds: float
+    peak_rss: Int
+    worker: str
+    started: float
+    ended: float
+    damaged: tuple[Natural, ...] = ()
+    key: str = ""
+    bytes_read: Int = 0
+    queued_seconds: float = 0.0
 
 
 class Failed(Message, frozen=True):

@@ -1,4 +1,7 @@
-"""Publishes a chunk's counts in Redis, and returns the message that says where they are."""
+"""Publishes a chunk's counts, and returns the message that says where they are.
+
+They go to Redis, or to the exchange that the job names.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from redis.exceptions import OutOfMemoryError
 
 from bpefleet.shared.corpus.reading import encode
+from bpefleet.shared.exchange.names import new_name
 from bpefleet.shared.process.memory import peak_rss
 from bpefleet.shared.wire import keys
 from bpefleet.shared.wire.messages import Counted
@@ -16,6 +20,7 @@ from bpefleet.shared.wire.messages import Counted
 if TYPE_CHECKING:
     from bpefleet.kernel._kernel import Counts
     from bpefleet.kernel.segments import Tally
+    from bpefleet.shared.exchange.place import Exchange
     from bpefleet.shared.queue.jobs import FleetJob
     from bpefleet.worker.chunk.stages import Stages
 
@@ -42,6 +47,7 @@ def publish(
     counts: Counts,
     tally: Tally,
     stages: Stages,
+    exchange: Exchange | None = None,
 ) -> Counted:
     """Store the counts under their own key: as an RQ result they would take five times as long.
 
@@ -53,16 +59,22 @@ def publish(
         counts: The counts.
         tally: What else was found in the text.
         stages: The stages of the attempt so far.
+        exchange: Where to leave them in place of Redis.
 
     Raises:
         SourceError: The counts are more than Redis can hold in one value.
+        StoreError: The exchange fails.
     """
     with stages.stage("encode"):
         payload = encode(counts, digest)
         sha256 = job.signer.fingerprint(payload)
-    key = keys.payload_key(run, chunk, secrets.token_hex(8))
+    key, file = keys.payload_key(run, chunk, secrets.token_hex(8)), ""
     with stages.stage("publish"):
-        put(job, key, payload)
+        if exchange is None:
+            put(job, key, payload)
+        else:
+            key, file = "", new_name(keys.unit(chunk))
+            exchange.put(file, payload)
     now, seconds = time.time(), sum(stages.seconds.values())
     queued = job.enqueued_at.timestamp() if job.enqueued_at else now - seconds
     return Counted(
@@ -86,4 +98,5 @@ def publish(
         publish_seconds=stages.seconds["publish"],
         records=tally.records,
         absent=tally.absent,
+        file=file,
     )

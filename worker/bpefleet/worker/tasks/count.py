@@ -16,6 +16,7 @@ from bpefleet.shared.stores.store import import_for
 from bpefleet.shared.wire.messages import CountSpec, MessageError
 from bpefleet.worker.chunk.corpus import demand_within_roots, roots
 from bpefleet.worker.chunk.count import demand_known_formats, demand_same_counting
+from bpefleet.worker.chunk.exchange import allowed_exchange
 from bpefleet.worker.chunk.publish import publish
 from bpefleet.worker.chunk.stages import Stages
 
@@ -47,10 +48,12 @@ def count_chunk(run: str, chunk: int, spec: CountSpec) -> Counted:
         spec: What to count and how.
 
     Raises:
-        ForbiddenPathError: A source is outside this worker's corpus roots.
+        ForbiddenPathError: A source is outside this worker's corpus roots, or the exchange is none
+            of its own.
         UsageError: This worker would count differently from what the producer expects, or does
             not know a format.
         SourceError: A source cannot be read, changed, or holds invalid text.
+        StoreError: The exchange fails.
     """
     job = cast("FleetJob", get_current_job())
     stages = Stages(job, run, chunk)
@@ -58,6 +61,16 @@ def count_chunk(run: str, chunk: int, spec: CountSpec) -> Counted:
     demand_within_roots(spec.segments)
     demand_known_formats(spec)
     demand_same_counting(spec)
+    exchange = allowed_exchange(spec.exchange, run) if spec.exchange else None
     with stages.stage("count"):
         counts, tally = count_spec(spec, count_segments, roots())
-    return publish(job, run, chunk, digest=spec.digest, counts=counts, tally=tally, stages=stages)
+    return publish(
+        job,
+        run,
+        chunk,
+        digest=spec.digest,
+        counts=counts,
+        tally=tally,
+        stages=stages,
+        exchange=exchange,
+    )

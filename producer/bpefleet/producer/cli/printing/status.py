@@ -14,9 +14,9 @@ import click
 from bpefleet.producer.cli.printing.mixture_lines import lines_of
 from bpefleet.producer.cli.printing.status_times import StatusTimes
 from bpefleet.producer.observing.snapshot import failures, latest_of, latest_snapshot
+from bpefleet.producer.store.counted import read_counted
 from bpefleet.producer.store.directory import PLAN, RunDirectory
 from bpefleet.producer.store.history import read_attempts
-from bpefleet.producer.store.ledger_format import read_index
 from bpefleet.shared.errors import QueueError, UsageError
 from bpefleet.shared.process.text import json_text, line, printable
 from bpefleet.shared.wire.keys import status_key
@@ -183,7 +183,7 @@ def show_failed(path: Path, *, as_json: bool) -> None:
         OutputError: The directory cannot be read.
     """
     directory = RunDirectory.open(path)
-    counted, _ = read_index(directory.counts, directory.plan.chunk_count)
+    counted, _, _ = read_counted(directory.counts, directory.plan.chunk_count)
     failed = failures(directory, counted)
     if as_json:
         click.echo(json_text([f.to_json() for f in failed]))

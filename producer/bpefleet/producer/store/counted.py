@@ -1,0 +1,93 @@
+"""What is counted: in the ledger, or in an exchange."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from bpefleet.producer.store.exchanged import read_parts
+from bpefleet.producer.store.ledger_format import Totals, read_index, read_sums
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from collections.abc import Set as AbstractSet
+    from pathlib import Path
+
+    from bpefleet.producer.store.exchanged import Exchanged
+    from bpefleet.producer.store.ledger import Ledger
+
+
+def read_counted(
+    folder: Path, count: int, sources: Sequence[int] = ()
+) -> tuple[set[int], Totals, dict[int, Totals]]:
+    """The chunks that are counted, by a run's directory alone, their sums, and these by source.
+
+    Args:
+        folder: That of the ledger.
+        count: How many chunks the run has.
+        sources: For each its source; without, there is nothing to tell by source.
+
+    Raises:
+        OutputError: A file is damaged.
+    """
+    chunks, totals = read_index(folder, count)
+    elsewhere = read_parts(folder, chunks, sources)
+    totals = reduce(Totals.plus, elsewhere.by_source.values(), totals)
+    by_source = read_sums(folder, sources) if sources else {}
+    if sources:
+        for source, more in elsewhere.by_source.items():
+            by_source[source] = by_source.get(source, Totals()).plus(more)
+    return chunks | elsewhere.chunks, totals, by_source
+
+
+class AllCounted:
+    """The chunks that are counted: a collection of their indexes."""
+
+    def __init__(self, ledger: Ledger, exchanged: Exchanged | None = None) -> None:
+        """Look at a run's ledger, and at that of its exchange, if it has one."""
+        self._ledger = ledger
+        self._exchanged = exchanged
+        self.still = ledger.still
+
+    def __contains__(self, chunk: object) -> bool:
+        elsewhere = self._exchanged.parts.chunks if self._exchanged else ()
+        return chunk in self._ledger.chunks or chunk in elsewhere
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.chunks)
+
+    def __len__(self) -> int:
+        return len(self.chunks)
+
+    @property
+    def chunks(self) -> AbstractSet[int]:
+        """Indexes of the chunks."""
+        if self._exchanged is None:
+            return self._ledger.chunks
+        elsewhere = self._exchanged.parts.chunks
+        return self._ledger.chunks | elsewhere if self._ledger.chunks else elsewhere
+
+    @property
+    def totals(self) -> Totals:
+        """Their sums."""
+        if self._exchanged is None:
+            return self._ledger.totals
+        found = [*self._exchanged.parts.by_source.values()]
+        return reduce(Totals.plus, found, self._ledger.totals)
+
+    @property
+    def by_source(self) -> dict[int, Totals]:
+        """Their sums by source, of those that have any."""
+        found = dict(self._ledger.by_source)
+        if self._exchanged is not None:
+            for source, totals in [*self._exchanged.parts.by_source.items()]:
+                found[source] = found.get(source, Totals()).plus(totals)
+        return found
+
+    @property
+    def unique(self) -> int:
+        """About how many different pre-tokens there are; as many at least, in an exchange."""
+        found = [self._ledger.unique]
+        if self._exchanged is not None:
+            found += [each.part.unique for each in [*self._exchanged.parts.held.values()]]
+        return max(found)

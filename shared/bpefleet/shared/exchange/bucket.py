@@ -1,0 +1,70 @@
+"""An exchange in a store: the beginning of names there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bpefleet.shared.errors import SourceChangedError
+from bpefleet.shared.exchange import names as names_
+from bpefleet.shared.exchange.lost import LostError
+from bpefleet.shared.stores.listing import found
+from bpefleet.shared.stores.loop import done, each
+from bpefleet.shared.stores.store import store_of
+from bpefleet.shared.stores.urls import parsed
+from bpefleet.shared.stores.writing import demand_writable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bpefleet.shared.stores.urls import Location
+
+
+class Bucket:
+    """A run's files in a store; see `place.Exchange`. Credentials are those of the environment."""
+
+    def __init__(self, place: str, run: str) -> None:
+        """Prepare to read and write.
+
+        Raises:
+            UsageError: See `store.store_of`, `writing.demand_writable`.
+        """
+        names_.checked(run)
+        self._run = run
+        self._url = f"{place}/{run}"
+        self._store = store_of(demand_writable(f"{self._url}/"))
+
+    def begin(self) -> None:
+        """See `place.Exchange`: stores have no folders."""
+
+    def put(self, name: str, data: bytes) -> None:
+        """See `place.Exchange`."""
+        done(self._store.put(self._at(name), data))
+
+    def read(self, name: str, size: int) -> bytes:
+        """See `place.Exchange`."""
+        location = self._at(name)
+        entry = done(self._store.head(location))
+        if entry is None or entry.size != size:
+            raise LostError(f"{location.url} is gone, or has another size")
+        try:
+            return bytes(done(self._store.read(location, 0, size, entry.version)))
+        except SourceChangedError as error:
+            raise LostError(f"{location.url} is another by now") from error
+
+    def has(self, name: str, size: int) -> bool:  # noqa: ARG002
+        """See `place.Exchange`: a request takes too long, and a URL names one place for all."""
+        return names_.is_file(name)
+
+    def delete(self, names: Iterable[str]) -> None:
+        """See `place.Exchange`."""
+        for _ in each(self._store.delete(self._at(name)) for name in names):
+            pass
+
+    def clear(self) -> None:
+        """See `place.Exchange`."""
+        listed = (entry.location.url.rpartition("/")[2] for entry in found(f"{self._url}/")[0])
+        self.delete([name for name in listed if names_.is_file(name)])
+
+    def _at(self, name: str) -> Location:
+        names_.checked(self._run, name)
+        return parsed(f"{self._url}/{name}")

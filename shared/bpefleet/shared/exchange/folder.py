@@ -1,0 +1,129 @@
+"""An exchange in a folder that all see."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Final
+
+from bpefleet.shared.errors import StoreError
+from bpefleet.shared.exchange import names as names_
+from bpefleet.shared.exchange.lost import LostError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+_TEMPORARY: Final = ".tmp"
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_OLD: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Folder:
+    """A run's files in a folder; see `place.Exchange`.
+
+    All names are resolved below an open folder, and no link is followed: who can write there can
+    lead nobody elsewhere. The producer alone makes the folder, so that one that is not there tells
+    of a place that is not mounted, or is another than the producer's.
+
+    Nothing is forced to disk: what a power cut takes away is counted again, and what stays is
+    forced to disk in the run directory.
+    """
+
+    def __init__(self, place: Path, run: str) -> None:
+        names_.checked(run)
+        self._place = place
+        self._run = run
+
+    def begin(self) -> None:
+        """See `place.Exchange`."""
+        with self._explained(""), suppress(FileExistsError):
+            (self._place / self._run).mkdir()  # with the user's rights: workers may be others
+
+    def put(self, name: str, data: bytes) -> None:
+        """See `place.Exchange`."""
+        names_.checked(self._run, name)
+        with self._explained(name), self._opened() as folder:
+            temporary = name + _TEMPORARY
+            try:
+                with os.fdopen(os.open(temporary, _NEW, 0o666, dir_fd=folder), "wb") as file:
+                    file.write(data)
+                os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+            except BaseException:
+                with suppress(OSError):
+                    os.unlink(temporary, dir_fd=folder)
+                raise
+
+    def read(self, name: str, size: int) -> bytes:
+        """See `place.Exchange`."""
+        names_.checked(self._run, name)
+        with self._explained(name), self._opened() as folder:
+            try:
+                descriptor = os.open(name, _OLD, dir_fd=folder)
+            except OSError as error:
+                if error.errno not in (errno.ENOENT, errno.ELOOP):
+                    raise
+                raise LostError(f"{self._place / self._run / name} is gone") from None
+            with os.fdopen(descriptor, "rb", buffering=0) as file:
+                facts = os.fstat(descriptor)
+                if not stat.S_ISREG(facts.st_mode) or facts.st_size != size:
+                    raise LostError(f"{self._place / self._run / name} has another size")
+                data = file.read(size)
+        if len(data) != size:
+            raise LostError(f"{self._place / self._run / name} was cut off")
+        return data
+
+    def has(self, name: str, size: int) -> bool:
+        """See `place.Exchange`."""
+        names_.checked(self._run, name)
+        with self._explained(name), self._opened() as folder:
+            try:
+                facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            except FileNotFoundError:
+                return False
+        return stat.S_ISREG(facts.st_mode) and facts.st_size == size
+
+    def delete(self, names: Iterable[str]) -> None:
+        """See `place.Exchange`."""
+        for name in names:
+            names_.checked(self._run, name)
+            with self._explained(name), self._opened() as folder, suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder)
+
+    def clear(self) -> None:
+        """See `place.Exchange`; with the run's own folder, if nothing of others is in it."""
+        with self._explained(""), suppress(FileNotFoundError, NotADirectoryError):
+            folder = os.open(self._place / self._run, _FOLDER)
+            try:
+                for name in os.listdir(folder):  # noqa: PTH208  of an open folder
+                    if names_.is_file(name.removesuffix(_TEMPORARY)):
+                        with suppress(FileNotFoundError):
+                            os.unlink(name, dir_fd=folder)
+            finally:
+                os.close(folder)
+            with suppress(OSError):  # somebody else's file is in it
+                (self._place / self._run).rmdir()
+
+    @contextmanager
+    def _opened(self) -> Iterator[int]:
+        folder = os.open(self._place / self._run, _FOLDER)
+        try:
+            yield folder
+        finally:
+            os.close(folder)
+
+    @contextmanager
+    def _explained(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            what = error.strerror
+            if error.errno in (errno.ELOOP, errno.ENOTDIR):
+                what = "a link, or no folder, is in its place"
+            raise StoreError(
+                f"the exchange fails at {self._place / self._run / name}: {what}",
+                hint="make room, check the permissions, or mount it; then go on with resume",
+            ) from error

@@ -1,0 +1,5 @@
+"""The error for a file of an exchange that is of no use."""
+
+
+class LostError(Exception):
+    """A file is gone, or is not what was said: the chunks that it held are counted again."""

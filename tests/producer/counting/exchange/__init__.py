@@ -1,0 +1,1 @@
+"""Trees of sums, and what an exchange holds."""

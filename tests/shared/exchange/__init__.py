@@ -1,0 +1,1 @@
+"""The places where counts are exchanged."""
