@@ -12,7 +12,7 @@ from bpefleet.shared.process.text import printable
 from bpefleet.shared.wire.cells import STATES, Cell, changed, pack, unpack
 from bpefleet.shared.wire.detail import BOUNDS, Detail
 from bpefleet.shared.wire.messages import MessageError
-from bpefleet.shared.wire.status import COUNT, DONE, MERGE, Snapshot
+from bpefleet.shared.wire.status import COUNT, DONE, ENCODE, MERGE, WRITE, Snapshot
 
 RUN_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,100}")
 _APART: Final = ("failed", "running", "sources")
@@ -95,7 +95,7 @@ def _check(detail: Detail) -> None:
 
 def agreed(now: Snapshot, detail: Detail) -> Detail:
     """The detail, brought up to a newer snapshot: a producer posts none after counting."""
-    if now.stage == COUNT:
+    if now.stage in (COUNT, ENCODE):
         return detail
     idle = tuple(replace(w, chunk=None, doing="", since=0.0) for w in detail.workers)
     return replace(detail, map=pack(_cells_after(now, unpack(detail.map))), workers=idle)
@@ -104,7 +104,7 @@ def agreed(now: Snapshot, detail: Detail) -> Detail:
 def _cells_after(now: Snapshot, cells: list[Cell]) -> list[Cell]:
     if now.counted == now.chunks:
         return changed(cells, lambda _: COUNTED)
-    if now.stage in (MERGE, DONE):  # without what may be missing
+    if now.stage in (MERGE, WRITE, DONE):  # without what may be missing
         return changed(cells, lambda state: FAILED if state == FAILED else COUNTED)
     ended = sum(cell.get(COUNTED, 0) + cell.get(RUNNING, 0) for cell in cells) == now.counted
     left = {RUNNING: COUNTED if ended else WAITING, QUEUED: WAITING}

@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from bpefleet.producer.files.atomic import read_whole
 from bpefleet.producer.files.lock import LOCK, holder
 from bpefleet.producer.observing.expected_text import ExpectedText
-from bpefleet.producer.store.counted import read_counted
 from bpefleet.producer.store.directory import PLAN, RunDirectory
 from bpefleet.producer.store.history import ATTEMPTS, given_up
 from bpefleet.producer.store.mixture import source_views
+from bpefleet.producer.store.settled import read_settled
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.tokenizer import MANIFEST
 from bpefleet.shared.wire.messages import MessageError
@@ -38,9 +38,10 @@ def failures(directory: RunDirectory, counted: set[int]) -> list[Failure]:
     Raises:
         OutputError: The history cannot be read.
     """
+    found = given_up(directory.path, counted, directory.plan.kind.name)
     return [
         _failure(directory, last, attempts)
-        for chunk, (last, attempts) in given_up(directory.path, counted).items()
+        for chunk, (last, attempts) in found.items()
         if 0 <= chunk < directory.plan.chunk_count
     ]
 
@@ -53,15 +54,15 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
     """
     plan = directory.plan
     sources = plan.chunk_sources if plan.is_mixture else ()
-    counted, totals, by_source = read_counted(directory.counts, plan.chunk_count, sources)
+    counted, totals, by_source, (tokens, documents) = read_settled(directory, sources)
     failed = failures(directory, counted)
-    manifest = directory.manifest
+    manifest = None if plan.encoding else directory.manifest
     planned, started, ended = _times(directory, manifest)
     return Snapshot(
         run=plan.run,
         directory=str(directory.path.absolute()),
         producer="",
-        stage=DONE if manifest else STOPPED,
+        stage=DONE if directory.complete else STOPPED,
         updated=now,
         chunks=plan.chunk_count,
         counted=len(counted),
@@ -77,7 +78,7 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         workers=0,
         rate=0.0,
         eta=None,
-        merges=plan.options.merges,
+        merges=0 if plan.encoding else plan.options.merges,
         merges_made=manifest.totals.merges if manifest else 0,
         holding=False,
         planned=planned,
@@ -90,6 +91,10 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         absent=totals.absent,
         more_failed=len(failed[MOST_FAILED:]),
         sources=source_views(plan, by_source) if sources else (),
+        kind=plan.kind.name,
+        tokens=tokens,
+        documents=documents,
+        written=tokens if plan.encoding and directory.complete else 0,
     )
 
 
