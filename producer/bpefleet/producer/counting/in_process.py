@@ -18,6 +18,7 @@ from bpefleet.shared.errors import BpefleetError
 from bpefleet.shared.process.memory import peak_rss
 from bpefleet.shared.queue.attempt_log import Tail, log_segments
 from bpefleet.shared.trust.roots import roots_of
+from bpefleet.shared.trust.signing import read_key
 from bpefleet.shared.wire.failures import describe
 from bpefleet.shared.wire.kinds import COUNT
 from bpefleet.shared.wire.messages import Counted
@@ -65,7 +66,11 @@ def _count_beside(session: Session) -> dict[int, Failed]:
 
 def _count_all(session: Session) -> dict[int, Failed]:
     files, chunks = session.directory.plan.files, session.directory.plan.chunks
-    states = ChunkStates(COUNT, session.planned, session.todo, session.ledger.chunks)
+    todo = session.todo
+    if there := session.elsewhere:  # of a session before, that had workers
+        there.bring_in(session.ledger, read_key(session.resources.key_file))
+        todo = sorted({*todo, *there.lost})
+    states = ChunkStates(COUNT, session.planned, todo, session.ledger.chunks)
     roots = roots_of(file.path for file in files)
     tail = Tail()
     try:

@@ -136,6 +136,22 @@ class Arriving(Message, frozen=True):
     rate: float
 
 
+class Exchanging(Message, frozen=True):
+    """What lies in the exchange of a run.
+
+    Attributes:
+        sums: Sums of counts that were planned so far.
+        made: Those of them that nobody waits for any more.
+        parts: Counts that lie there: of chunks, and sums.
+        bytes: Their size.
+    """
+
+    sums: Int
+    made: Int
+    parts: Int
+    bytes: Int
+
+
 class Snapshot(Message, frozen=True):
     """A run at one instant.
 
@@ -176,6 +192,7 @@ class Snapshot(Message, frozen=True):
         absent: Those of them that have no text.
         arriving: In stage `spool`: how much has arrived.
         sources: The sources of a mixture; none if the corpus is none.
+        exchange: What lies in its exchange; None without one.
     """
 
     run: str
@@ -212,6 +229,7 @@ class Snapshot(Message, frozen=True):
     absent: Int = 0
     arriving: Arriving | None = None
     sources: tuple[SourceView, ...] = ()
+    exchange: Exchanging | None = None
 
     @property
     def name(self) -> str:

@@ -148,7 +148,10 @@ class Elsewhere:
             OutputError: The run directory cannot be written.
             StoreError: The exchange fails.
         """
-        for each in self.ledger.parts.free():
+        with self.ledger.still:
+            self.ledger.note([Dropped(unit) for unit in sorted(self.ledger.parts.open)])
+            found = self.ledger.parts.free()
+        for each in found:
             try:
                 payload = self._read(each, signer)
             except (LostError, PayloadError):

@@ -105,6 +105,7 @@ class CountingView:
                 records=ledger.totals.records,
                 absent=ledger.totals.absent,
                 sources=source_views(self._plan, ledger.by_source),
+                exchange=ledger.exchanging,
             )
         )
         self._progress.show(step_of(snapshot))
