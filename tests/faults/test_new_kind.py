@@ -19,9 +19,9 @@ from bpefleet.producer.counting.kinds import WORK, Work
 from bpefleet.producer.counting.session import Session, session
 from bpefleet.producer.counting.through_redis import count_there
 from bpefleet.producer.fleet.fleet import Fleet
+from bpefleet.producer.planning.columns.source_file import SourceFile
 from bpefleet.producer.planning.options import Options, Resources
 from bpefleet.producer.planning.plan import Plan
-from bpefleet.producer.planning.sources import SourceFile
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.producer.store.history import FAILED, read_attempts

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import orjson
-
 from bpefleet.producer.planning.plan import Plan
 from bpefleet.producer.store.directory import PLAN
 from bpefleet.shared.redis.connect import connect
@@ -94,7 +92,7 @@ class Run:
 
     @property
     def plan(self) -> Plan:
-        return Plan.from_json(orjson.loads((self.out / PLAN).read_bytes()))
+        return Plan.from_bytes((self.out / PLAN).read_bytes())
 
     def finish(self, deadline: float = 60) -> str:
         """Wait for its end in success; what it said."""

@@ -19,9 +19,9 @@ from bpefleet.producer.counting.session import Session
 from bpefleet.producer.observing.status_file import StatusFile
 from bpefleet.producer.observing.views.counting import CountingView
 from bpefleet.producer.observing.views.merging import MergingView
+from bpefleet.producer.planning.columns.source_file import SourceFile
 from bpefleet.producer.planning.options import Options, Resources
 from bpefleet.producer.planning.plan import Plan
-from bpefleet.producer.planning.sources import SourceFile
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.queueing.enqueue import Enqueuer
 from bpefleet.producer.spooling.arrived import Arrived

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpefleet.producer.observing.expected_text import ExpectedText
+from bpefleet.producer.planning.columns.source_file import SourceFile
 from bpefleet.producer.planning.options import Options
 from bpefleet.producer.planning.plan import Plan
-from bpefleet.producer.planning.sources import SourceFile
 from bpefleet.shared.wire.messages import Segment
 
 

@@ -26,7 +26,7 @@ from tests.logged import logged
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bpefleet.producer.planning.sources import SourceFile
+    from bpefleet.producer.planning.columns.source_file import SourceFile
 
 _RANDOM = random.Random(1)
 WORDS = ["".join(_RANDOM.choices("etaoinshrdlu", k=_RANDOM.randint(1, 9))) for _ in range(2000)]

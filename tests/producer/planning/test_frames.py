@@ -17,10 +17,12 @@ from msgspec.structs import replace
 
 from bpefleet.kernel import Cutter, opening
 from bpefleet.kernel.segments import count_segments
+from bpefleet.producer.planning.columns.corpus import Corpus
+from bpefleet.producer.planning.columns.source_file import SourceFile
 from bpefleet.producer.planning.formats.compressed.frames import decompressed_size, frame_starts
 from bpefleet.producer.planning.options import Options
 from bpefleet.producer.planning.plan import Plan
-from bpefleet.producer.planning.sources import SourceFile, find_files
+from bpefleet.producer.planning.sources import find_files
 from bpefleet.producer.planning.split import split
 from bpefleet.shared.corpus.bounds import bounds
 from bpefleet.shared.corpus.reading import count_spec
@@ -154,7 +156,7 @@ def test_each_frame_may_be_a_chunk(tmp_path: Path, compression: str, name: str) 
     assert plan.describe(1).startswith(f"{name}.{compression} [0.0-")
     assert plan.describe(1).endswith("MiB, compressed]")
     spec = plan.spec(3)
-    assert Plan.from_bytes(plan.to_bytes()).checked().spec(3) == spec
+    assert Plan.from_bytes(b"".join(plan.lines)).spec(3) == spec
     assert [segment.until for segment in spec.segments] == [len(data)]
     assert [segment.until for segment in plan.spec(7).segments] == [0]
 
@@ -270,7 +272,8 @@ def test_damage_is_told_with_its_place_in_the_file(tmp_path: Path) -> None:
 def test_a_plan_with_a_part_amid_a_frame_is_refused(tmp_path: Path, compression: str) -> None:
     data = compress(b"some words", compression)
     plan = planned(tmp_path / f"a.txt.{compression}", data, 4000, options("gpt2"))
-    cut = replace(plan, chunks=(((0, 0, 5),), ((0, 5, plan.files[0].size),)))
+    ends = [(0, 5), (0, plan.files[0].size)]
+    cut = replace(plan, corpus=Corpus.of(plan.files, ends))
     with pytest.raises(ValueError, match="a part of a compressed file amid a frame"):
         cut.checked()
 

@@ -108,3 +108,17 @@ def test_a_listing_asks_before_each_file(tmp_path: Path) -> None:
     asked: list[None] = []
     assert len(find_files([tmp_path], check=lambda: asked.append(None))) == 100
     assert len(asked) >= 100
+
+
+@pytest.mark.parametrize("sources", [["deep", "."], [".", "deep"], ["**/**/*.txt"], ["."]])
+def test_a_file_that_is_found_in_several_ways_is_read_once(
+    tmp_path: Path, sources: list[str]
+) -> None:
+    (tmp_path / "deep").mkdir()
+    for name in ("deep/a.txt", "deep/b.txt"):
+        (tmp_path / name).write_text("text")
+    (tmp_path / "c.txt").symlink_to("deep/b.txt")
+    found = find_files([f"{tmp_path}/{source}" for source in sources])
+    assert sorted(file.path for file in found) == [
+        str(tmp_path / name) for name in ("deep/a.txt", "deep/b.txt")
+    ]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bpefleet.producer import train
-from bpefleet.producer.planning.sources import SourceFile, find_files
+from bpefleet.producer.planning.columns.source_file import SourceFile
+from bpefleet.producer.planning.sources import find_files
 from bpefleet.producer.reports.measuring.comparison import encoder_of
 from bpefleet.producer.reports.measuring.measure import curve, measure
 from bpefleet.producer.reports.measuring.sample import MOST_SOURCES, group, sample

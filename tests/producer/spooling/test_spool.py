@@ -21,7 +21,7 @@ else:
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from bpefleet.producer.planning.sources import SourceFile
+    from bpefleet.producer.planning.columns.source_file import SourceFile
     from bpefleet.producer.spooling.spool import Spool
 
 PIECES = [(b"one ", False), (b"two", True), (b"three", False)]

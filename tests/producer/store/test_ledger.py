@@ -8,7 +8,8 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Event
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import pytest
@@ -16,6 +17,7 @@ from msgspec.structs import replace
 
 from bpefleet.kernel import SAMPLE, Counts, KernelPanic, PayloadError
 from bpefleet.producer.files import atomic as files
+from bpefleet.producer.store import compaction
 from bpefleet.producer.store import ledger as ledger_module
 from bpefleet.producer.store.ledger import Ledger
 from bpefleet.producer.store.ledger_format import FOLDED, Totals, read_index, read_sums
@@ -26,6 +28,8 @@ from tests.logged import logged
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from bpefleet.producer.store.compaction import CountsFile
 
 DIGEST = hashlib.sha256(b"rule").hexdigest()
 
@@ -84,7 +88,7 @@ def test_counts_of_sources_are_kept_apart_and_weighted(tmp_path: Path) -> None:
             0: 101,
             1: 310,
         }
-    names = ["folded-0001.counts", FOLDED]
+    names = ["joined-00000000-2.counts", "joined-00000001-2.counts"]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
 
 
@@ -92,7 +96,7 @@ def test_a_file_of_another_source_is_no_part_of_it(tmp_path: Path) -> None:
     sources = (0, 1)
     ledger = Ledger(tmp_path, DIGEST, chunks=2, sources=sources)
     add(ledger, 0, the=1)
-    ledger.compact(0)
+    Ledger.add_up(tmp_path, [(ledger, 0, (0,))])
     (tmp_path / "folded-0001.counts").write_bytes((tmp_path / FOLDED).read_bytes())
     with pytest.raises(
         OutputError, match=r"folded-0001\.counts is damaged: it has counts of another"
@@ -128,22 +132,9 @@ def test_parts_become_one_file_as_they_pile_up(
     ledger = Ledger(tmp_path, DIGEST)
     for chunk in range(4):
         add(ledger, chunk, the=1)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [FOLDED, "part-00000003.counts"]
+    names = ["joined-00000000-3.counts", "part-00000003.counts"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
     assert Ledger(tmp_path, DIGEST).folded().items() == [(b"the", 4)]
-
-
-def test_a_crash_between_folding_parts_and_removing_them_counts_nothing_twice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ledger = Ledger(tmp_path, DIGEST)
-    add(ledger, 0, the=1)
-    add(ledger, 1, the=1)
-    monkeypatch.setattr(ledger_module, "remove_all", lambda _paths: None)
-    ledger.compact()
-    assert len(list(tmp_path.glob("part-*"))) == 2
-    again = Ledger(tmp_path, DIGEST)
-    assert again.folded().items() == [(b"the", 2)]
-    assert list(tmp_path.glob("part-*")) == []
 
 
 def test_a_crash_while_writing_leaves_no_trace(tmp_path: Path) -> None:
@@ -241,15 +232,34 @@ def test_a_chunk_whose_compaction_fails_is_folded_and_said_to_be(
     monkeypatch.setattr(ledger_module, "COMPACT_AT", 2)
     ledger = Ledger(tmp_path, DIGEST)
     add(ledger, 0, the=1)
-    (tmp_path / f"{FOLDED}.tmp").mkdir()  # which nothing can be written to
-    with pytest.raises(OutputError, match=FOLDED):
+    in_the_way = tmp_path / "joined-00000000-2.counts.tmp"
+    in_the_way.mkdir()  # which nothing can be written to
+    with pytest.raises(OutputError, match=r"joined-00000000-2\.counts"):
         add(ledger, 1, the=1)
-    (tmp_path / f"{FOLDED}.tmp").rmdir()
+    in_the_way.rmdir()
     for each in (ledger, Ledger(tmp_path, DIGEST)):
         assert each.chunks == {0, 1}
         assert each.folded().items() == [(b"the", 2)]
     add(ledger, 2, the=1)
-    assert [path.name for path in tmp_path.iterdir()] == [FOLDED]
+    assert [path.name for path in tmp_path.iterdir()] == ["joined-00000000-3.counts"]
+
+
+def test_a_compaction_that_fails_late_counts_nothing_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger(tmp_path, DIGEST)
+    add(ledger, 0, the=1)
+    add(ledger, 1, the=1)
+
+    def fail(_folder: Path) -> None:
+        raise OSError(errno.EIO, "the disk fails")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "sync_folder", fail)
+        with pytest.raises(OutputError, match="the disk fails"):
+            ledger.compact()
+    for each in (ledger, Ledger(tmp_path, DIGEST)):
+        assert each.folded().items() == [(b"the", 2)]
 
 
 def test_an_error_that_is_no_file_s_blames_none(
@@ -260,7 +270,7 @@ def test_an_error_that_is_no_file_s_blames_none(
 
     ledger = Ledger(tmp_path, DIGEST)
     add(ledger, 0, the=1)
-    monkeypatch.setattr(ledger_module, "FoldedCounts", panic)
+    monkeypatch.setattr(ledger_module, "FoldedCounts", SimpleNamespace(of_files=panic))
     with pytest.raises(OutputError, match="cannot be put together: a bug in the kernel") as caught:
         ledger.folded()
     assert "part-" not in str(caught.value)
@@ -269,15 +279,14 @@ def test_an_error_that_is_no_file_s_blames_none(
 
 def test_nobody_waits_for_a_compaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, go_on = Event(), Event()
-    write = files.write_atomically
+    put_together = compaction.put_together
 
-    def slow(path: Path, *parts: bytes) -> None:
-        if path.name == FOLDED:
-            begun.set()
-            assert go_on.wait(90)
-        write(path, *parts)
+    def slow(*about: Any) -> CountsFile:
+        begun.set()
+        assert go_on.wait(90)
+        return put_together(*about)
 
-    monkeypatch.setattr(ledger_module, "write_atomically", slow)
+    monkeypatch.setattr(ledger_module, "put_together", slow)
     monkeypatch.setattr(ledger_module, "COMPACT_AT", 3)
     ledger = Ledger(tmp_path, DIGEST)
     add(ledger, 0, the=1)
@@ -292,7 +301,8 @@ def test_nobody_waits_for_a_compaction(tmp_path: Path, monkeypatch: pytest.Monke
         finally:
             go_on.set()
         assert third.result(60)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [FOLDED, "part-00000003.counts"]
+    names = ["joined-00000000-3.counts", "part-00000003.counts"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
     for each in (ledger, Ledger(tmp_path, DIGEST)):
         assert each.chunks == {0, 1, 2, 3}
         assert each.totals.pretokens == 4

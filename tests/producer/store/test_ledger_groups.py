@@ -79,7 +79,7 @@ def test_one_write_is_enough_and_parts_and_groups_become_one_file(tmp_path: Path
         "part-00000009.counts",
     ]
     ledger.compact()
-    assert [path.name for path in tmp_path.iterdir()] == ["folded.counts"]
+    assert [path.name for path in tmp_path.iterdir()] == ["joined-00000003-4.counts"]
     assert Ledger(tmp_path, DIGEST).folded().items() == [(b"the", 4)]
 
 
@@ -88,12 +88,13 @@ def test_a_crash_between_compacting_and_removing_a_group_counts_nothing_twice(
 ) -> None:
     ledger = Ledger(tmp_path, DIGEST)
     ledger.add_together([item(chunk, the=1) for chunk in (3, 4)])
+    add(ledger, 5, the=1)
     group = (tmp_path / "group-00000003.counts").read_bytes()
     ledger.compact()
     (tmp_path / "group-00000003.counts").write_bytes(group)
-    assert read_index(tmp_path)[0] == {3, 4}
-    assert Ledger(tmp_path, DIGEST).folded().items() == [(b"the", 2)]
-    assert [path.name for path in tmp_path.iterdir()] == ["folded.counts"]
+    assert read_index(tmp_path)[0] == {3, 4, 5}
+    assert Ledger(tmp_path, DIGEST).folded().items() == [(b"the", 3)]
+    assert [path.name for path in tmp_path.iterdir()] == ["joined-00000003-3.counts"]
 
 
 @pytest.mark.parametrize("name", ["group-00000002.counts", "folded.counts", "folded-0001.counts"])

@@ -191,8 +191,8 @@ def test_ledgers(tmp_path: Path, name: str, data: st.DataObject) -> None:
     with suppress(OutputError):
         read_index(folder)
     with suppress(OutputError):
-        Ledger(folder, DIGEST.hex()).compact()
-    Ledger(folder, DIGEST.hex(), mend=True).compact()
+        Ledger(folder, DIGEST.hex()).folded()
+    Ledger(folder, DIGEST.hex(), mend=True).folded()
 
 
 _SNAPSHOT = {

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     _Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 _UNITS: Final = {"": 1, "k": 10**3, "m": 10**6}
+FORMATS: Final = ("auto", "text", "jsonl", "parquet", "arrow")
 EXIT_CODES: Final = "Exit codes: " + ", ".join(
     f"{code.value} {code.name.lower().replace('_', ' ')}" for code in ExitCode
 )
@@ -246,7 +247,7 @@ out_option = click.option(
 format_options = _all_of(
     click.option(
         "--format",
-        type=click.Choice(["auto", "text", "jsonl", "parquet", "arrow"]),
+        type=click.Choice(FORMATS),
         default="auto",
         show_default=True,
         help="auto: plain text, JSON Lines, Parquet, Arrow, by each file's first bytes and name. "

@@ -174,7 +174,7 @@ class Aggregator:
     def _look_what_arrived(self) -> None:
         """Have the chunks counted that are there by now, of a corpus that arrives."""
         more = self._arrived.open  # first: what comes last is there once nothing more comes
-        self.states.arrive(len(self._plan.chunks), more=more)
+        self.states.arrive(self._plan.chunk_count, more=more)
 
     def _wait_ms(self, *, due: bool) -> int | None:
         """How long to wait for events."""

@@ -71,7 +71,7 @@ def _count_all(session: Session) -> dict[int, Failed]:
         there.bring_in(session.ledger, read_key(session.resources.key_file))
         todo = sorted({*todo, *there.lost})
     states = ChunkStates(COUNT, session.planned, todo, session.ledger.chunks)
-    roots = roots_of(file.path for file in files)
+    roots = roots_of(file.path for file in files.one_of_each_folder)
     tail = Tail()
     try:
         while not _halted(session):

@@ -92,7 +92,7 @@ def session(
     arrived = arrived or Arrived()
     directory.make_counts()  # some copying leaves empty folders out
     # Before anything else reads it: what is damaged has to be set aside first.
-    planned = len(plan.chunks)
+    planned = plan.chunk_count
     ledger = Ledger(
         directory.counts,
         plan.digest,
@@ -124,7 +124,7 @@ def session(
         journal.close()
         status.close()
         if elsewhere is not None:
-            elsewhere.close(done=len(ledger.chunks) >= len(plan.chunks) > 0)
+            elsewhere.close(done=len(ledger.chunks) >= plan.chunk_count > 0)
 
 
 def _elsewhere(directory: RunDirectory, resources: Resources, ledger: Ledger) -> Elsewhere | None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from bpefleet.producer.counts.join_sources import joined_sources
+from bpefleet.producer.planning.columns.corpus import Corpus
+from bpefleet.producer.planning.columns.files import Files
 from bpefleet.producer.planning.plan import Plan
 from bpefleet.producer.store.ledger import Ledger
 from bpefleet.producer.store.manifest import Missing
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from fractions import Fraction
 
-    from bpefleet.producer.planning.sources import SourceFile
     from bpefleet.producer.store.directory import RunDirectory
 
 logger = logging.getLogger(__name__)
@@ -49,7 +50,7 @@ def all_counts(source: RunDirectory) -> Ledger:
         ChunksFailedError: Others are not counted.
         OutputError: The counts are damaged, or cannot be read.
     """
-    count = len(source.plan.chunks)
+    count = source.plan.chunk_count
     missing = {one.chunk for one in (source.manifest.missing if source.manifest else ())}
     # Another process may be working on that run: nothing there is changed.
     plan = source.plan
@@ -80,22 +81,19 @@ def add_up(runs: Sequence[RunDirectory], weights: Mapping[str, Fraction]) -> Add
     plan = runs[0].plan
     _demand_alike(runs)
     sources, numbers = joined_sources([run.plan for run in runs], weights)
-    files: list[SourceFile] = []
-    chunks: list[tuple[tuple[int, int, int], ...]] = []
+    files, ends = Files(), list[tuple[int, int]]()
     ledgers, missing = [], []
     for run, number in zip(runs, numbers, strict=True):
-        ledgers.append((all_counts(run), len(chunks), number))
-        missing += _missing(run, len(chunks))
+        ledgers.append((all_counts(run), len(ends), number))
+        missing += _missing(run, len(ends))
         first = len(files)
-        files += [replace(file, source=number[file.source]) for file in run.plan.files]
-        chunks += [
-            tuple((first + index, start, end) for index, start, end in chunk)
-            for chunk in run.plan.chunks
-        ]
-    if repeated := len(files) - len({file.path for file in files}):
+        for file in run.plan.files:
+            files.append(replace(file, source=number[file.source]))
+        ends += [(first + index, place) for index, place in run.plan.chunks.ends]
+    if len(runs) > 1 and (repeated := len(files) - len({file.path for file in files})):
         logger.warning("%d files are counted by more than one of the runs", repeated)
     return AddedUp(
-        replace(plan, files=tuple(files), chunks=tuple(chunks), sources=sources),
+        replace(plan, corpus=Corpus.of(files, ends), sources=sources),
         tuple(ledgers),
         tuple(missing),
         "; ".join(map(_said, runs)),

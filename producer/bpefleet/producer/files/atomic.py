@@ -24,22 +24,35 @@ def write_atomically(path: Path, *parts: bytes) -> None:
     """Write `parts` to a temporary file, sync it to disk, and rename it.
 
     Raises:
+        OutputError: As `replacing`.
+    """
+    with replacing(path) as file:
+        for part in parts:
+            file.write(part)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A temporary file to be written, which is then synced to disk and renamed to `path`.
+
+    Raises:
         OutputError: It cannot be written, for instance because the disk is full; then `path` is
-            as it was. Or the folder cannot be synced to disk, which the text says; then `path` has
-            its new content, which a power cut may undo.
+            as it was, as after any other exception in the block. Or the folder cannot be synced to
+            disk, which the text says; then `path` has its new content, which a power cut may undo.
     """
     temporary = path.with_name(path.name + TEMPORARY)
     try:
         with create(temporary) as file:
-            for part in parts:
-                file.write(part)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-    except OSError as error:
+    except BaseException as error:
         with suppress(OSError):  # it may be a folder that somebody put there
             temporary.unlink(missing_ok=True)
-        raise unwritable(path, error) from error
+        if isinstance(error, OSError):
+            raise unwritable(path, error) from error
+        raise
     try:
         sync_folder(path.parent)
     except OSError as error:

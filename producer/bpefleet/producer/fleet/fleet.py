@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from bpefleet.producer.planning.columns.source_file import SourceFile
     from bpefleet.producer.planning.options import Resources
-    from bpefleet.producer.planning.sources import SourceFile
 
 logger = logging.getLogger(__name__)
 

@@ -95,7 +95,7 @@ def read_times(directory: RunDirectory) -> Times:
 
 def times_of(directory: RunDirectory, history: Mapping[int, Sequence[Attempt]]) -> Times:
     """The times that a history tells, given as attempts by chunk."""
-    chunks = range(len(directory.plan.chunks))
+    chunks = range(directory.plan.chunk_count)
     ends = tuple(end for end in counted(history) if end.chunk in chunks)
     known = (end for end in ends if end.scan_seconds)
     return Times(ends, tuple(_time(directory, history[end.chunk], end) for end in known))

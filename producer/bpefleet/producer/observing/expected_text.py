@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bpefleet.shared.corpus.formats import TEXT
-
 if TYPE_CHECKING:
     from collections.abc import Collection
 
@@ -22,9 +20,7 @@ class ExpectedText:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._total = plan.total_bytes
-        self._is_known = bool(plan.files) and all(
-            file.format == TEXT and not plan.sources[file.source].sampled for file in plan.files
-        )
+        self._is_known = plan.totals.files > 0 and plan.totals.exact
         self._chunks: list[int] = []
 
     def total(self, counted: Collection[int], read: int) -> int:
@@ -44,6 +40,6 @@ class ExpectedText:
     def _see(self) -> None:
         """Look at the chunks that are new: of a corpus that arrives, there are more and more."""
         plan, known = self._plan, len(self._chunks)
-        if new := range(known, len(plan.chunks)):
+        if new := range(known, plan.chunk_count):
             self._chunks += map(plan.chunk_bytes, new)
             self._total = plan.total_bytes

@@ -40,7 +40,7 @@ def failures(directory: RunDirectory, counted: set[int]) -> list[Failure]:
     """
     found = []
     for chunk, attempts in sorted(read_attempts(directory.path).items()):
-        known = 0 <= chunk < len(directory.plan.chunks)
+        known = 0 <= chunk < directory.plan.chunk_count
         if known and chunk not in counted and attempts[-1].final:
             found.append(_failure(directory, attempts))
     return found
@@ -54,7 +54,7 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
     """
     plan = directory.plan
     sources = plan.chunk_sources if plan.is_mixture else ()
-    counted, totals, by_source = read_counted(directory.counts, len(plan.chunks), sources)
+    counted, totals, by_source = read_counted(directory.counts, plan.chunk_count, sources)
     failed = failures(directory, counted)
     manifest = directory.manifest
     planned, started, ended = _times(directory, manifest)
@@ -64,11 +64,11 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         producer="",
         stage=DONE if manifest else STOPPED,
         updated=now,
-        chunks=len(plan.chunks),
+        chunks=plan.chunk_count,
         counted=len(counted),
         running=(),
         queued=0,
-        waiting=len(plan.chunks) - len(counted) - len(failed),
+        waiting=plan.chunk_count - len(counted) - len(failed),
         failed=tuple(failed),
         bytes=ExpectedText(plan).total(counted, totals.bytes_read),
         bytes_counted=totals.bytes_read,

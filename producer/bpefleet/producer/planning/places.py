@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bpefleet.kernel import Cutter
+    from bpefleet.producer.planning.columns.source_file import SourceFile
     from bpefleet.producer.planning.formats.compressed.frames import Read
-    from bpefleet.producer.planning.sources import SourceFile
     from bpefleet.shared.corpus.files import File
 
 _WINDOW: Final = 64 * 1024

@@ -9,39 +9,36 @@ import os
 import re
 from collections import defaultdict
 from contextlib import suppress
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from msgspec.structs import replace
+from msgspec import Struct
 
 from bpefleet.kernel import FORMAT_VERSION
 from bpefleet.kernel.segments import engine
+from bpefleet.producer.planning.columns.checks import check_corpus
+from bpefleet.producer.planning.columns.corpus import Corpus, Totals
+from bpefleet.producer.planning.columns.files import Files
+from bpefleet.producer.planning.columns.lines import corpus_in, head_of, written
 from bpefleet.producer.planning.mixture.source import PlannedSource
 from bpefleet.producer.planning.mixture.weights import Scale
 from bpefleet.producer.planning.options import Options
-from bpefleet.producer.planning.sources import SourceFile
 from bpefleet.producer.planning.unchanged import changed_file, demand_unchanged
-from bpefleet.shared.corpus.formats import KNOWN, ROWS, compression_of
+from bpefleet.shared.corpus.formats import ROWS, compression_of
 from bpefleet.shared.errors import SourceError
 from bpefleet.shared.pretokens.patterns import counting_digest, resolve
 from bpefleet.shared.stores.urls import is_url
-from bpefleet.shared.wire.messages import (
-    CountSpec,
-    Failed,
-    Int,
-    Message,
-    MessageError,
-    Natural,
-    Sample,
-)
+from bpefleet.shared.wire.messages import CountSpec, Failed, Int, Message, MessageError, Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from bpefleet.producer.planning.columns.chunks import Chunks
+    from bpefleet.producer.planning.columns.corpus import Load
+    from bpefleet.producer.planning.columns.source_file import SourceFile
     from bpefleet.shared.wire.messages import Segment
 
-PLAN_VERSION: Final = 5
+PLAN_VERSION: Final = 6
 _MOST: Final = 1 << 56
 """Bytes: no corpus has so many, and a sum of such numbers still fits 64 bits."""
 _RUN: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -54,67 +51,24 @@ class AnyPlan(Message, frozen=True, forbid_unknown_fields=False):
     version: Int
 
 
-class Plan(Message, frozen=True):
-    """What a run counts.
+class Head(Message, frozen=True):
+    """What a plan says before its files and chunks: see `Plan`.
 
     Attributes:
-        version: `PLAN_VERSION` of the program that made it.
-        run: The run's name, unique: letters, digits and `-`.
-        options: What decides the tokenizer.
-        files: The corpus.
-        chunks: For each chunk its segments: index into `files`, start, end (bytes, or rows of
-            a table).
-        payload_version: The kernel's payload format.
-        digest: Hex digest of what the counts depend on; every payload carries it.
-        engine: The scanner and its Unicode version.
-        sources: The corpus's sources. No chunk has text of two.
+        totals: Of the corpus.
     """
 
     version: Int
     run: str
     options: Options
-    files: list[SourceFile]
-    chunks: list[tuple[tuple[Natural, Natural, Natural], ...]]
     payload_version: Int
     digest: str
     engine: str
-    sources: tuple[PlannedSource, ...] = (PlannedSource(),)
-
-    @classmethod
-    def make(
-        cls,
-        options: Options,
-        files: list[SourceFile],
-        chunks: Sequence[tuple[Segment, ...]],
-        sources: tuple[PlannedSource, ...] = (PlannedSource(),),
-    ) -> Plan:
-        """Plan a new run."""
-        pattern = resolve(options.pattern)
-        index = {file.path: i for i, file in enumerate(files)}
-        begins = defaultdict(list)
-        for segment in chain.from_iterable(chunks):
-            if segment.start and compression_of(segment.format):
-                begins[segment.path].append(segment.start)
-        files = [
-            replace(file, frames=tuple(begins[file.path])) if file.path in begins else file
-            for file in files
-        ]
-        runs_on = engine(pattern.name if pattern.native else None)
-        digest = counting_digest(pattern, options.special_tokens, runs_on)
-        return cls(
-            version=PLAN_VERSION,
-            run=os.urandom(6).hex(),
-            options=options,
-            files=files,
-            chunks=[tuple((index[s.path], s.start, s.end) for s in c) for c in chunks],
-            payload_version=FORMAT_VERSION,
-            digest=digest.hex(),
-            engine=runs_on,
-            sources=sources,
-        )
+    sources: tuple[PlannedSource, ...]
+    totals: Totals
 
     def checked(self) -> Self:
-        """This plan, if it hangs together.
+        """This head, if it hangs together.
 
         Raises:
             MessageError: It does not.
@@ -123,22 +77,125 @@ class Plan(Message, frozen=True):
         self.options.checked()
         if not (_RUN.fullmatch(self.run) and _DIGEST.fullmatch(self.digest)):
             raise MessageError("Plan: odd run or digest")
-        self._check_sources()
-        if any("\0" in file.path for file in self.files) or self.total_bytes >= _MOST:
-            raise MessageError("Plan.files: a name or a size that no file has")
-        if any(file.format not in KNOWN for file in self.files):
-            raise MessageError("Plan.files: a format that is not read")
-        extents = [file.extent for file in self.files]
-        count = len(extents)
-        for chunk in self.chunks:
-            if not chunk or not all(i < count and a < b <= extents[i] for i, a, b in chunk):
-                raise MessageError("Plan.chunks: a chunk is empty or lies outside the files")
-        if any(len({self.files[i].source for i, _, _ in chunk}) > 1 for chunk in self.chunks):
-            raise MessageError("Plan.chunks: a chunk of two sources")
-        for chunk in self.chunks:
-            if not all(self.files[i].may_be_cut_at(place) for i, *ends in chunk for place in ends):
-                raise MessageError("Plan.chunks: a part of a compressed file amid a frame")
+        if not any(source.checked().fraction for source in self.sources):
+            raise MessageError("Plan.sources: all weights are 0")
+        if self.totals.bytes >= _MOST:
+            raise MessageError("Plan.totals: more than there is")
         return self
+
+
+class Plan(Struct, frozen=True):
+    """What a run counts.
+
+    Attributes:
+        version: `PLAN_VERSION` of the program that made it.
+        run: The run's name, unique: letters, digits and `-`.
+        options: What decides the tokenizer.
+        payload_version: The kernel's payload format.
+        digest: Hex digest of what the counts depend on; every payload carries it.
+        engine: The scanner and its Unicode version.
+        corpus: The files and the chunks.
+        sources: The corpus's sources. No chunk has text of two.
+    """
+
+    version: int
+    run: str
+    options: Options
+    payload_version: int
+    digest: str
+    engine: str
+    corpus: Corpus
+    sources: tuple[PlannedSource, ...] = (PlannedSource(),)
+
+    @classmethod
+    def make(
+        cls,
+        options: Options,
+        files: Iterable[SourceFile],
+        chunks: Iterable[Sequence[Segment]],
+        sources: tuple[PlannedSource, ...] = (PlannedSource(),),
+    ) -> Self:
+        """Plan a new run.
+
+        Args:
+            options: What decides the tokenizer.
+            files: The corpus.
+            chunks: The segments of each chunk; together all of the corpus, in order.
+            sources: The corpus's sources.
+        """
+        pattern = resolve(options.pattern)
+        corpus = _divided(files if isinstance(files, Files) else Files(files), chunks)
+        runs_on = engine(pattern.name if pattern.native else None)
+        digest = counting_digest(pattern, options.special_tokens, runs_on)
+        return cls(
+            version=PLAN_VERSION,
+            run=os.urandom(6).hex(),
+            options=options,
+            payload_version=FORMAT_VERSION,
+            digest=digest.hex(),
+            engine=runs_on,
+            corpus=corpus,
+            sources=sources,
+        )
+
+    @classmethod
+    def of(cls, head: Head, load: Load) -> Self:
+        """The plan with this head, whose corpus is read when it is asked for."""
+        facts = {name: getattr(head, name) for name in Head.__struct_fields__ if name != "totals"}
+        return cls(corpus=Corpus(load, head.totals), **facts)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Read a plan as it is written.
+
+        Raises:
+            MessageError: It is not what `lines` gives, or does not hang together.
+            UsageError: Its options make no sense.
+        """
+        lines = iter(data.splitlines(keepends=True))
+        head = Head.from_bytes(head_of(next(lines, b""))).checked()
+        files, chunks = corpus_in(lines)
+        check_corpus(files, chunks, head.sources, head.totals)
+        return cls.of(head, lambda: (files, chunks))
+
+    def checked(self) -> Self:
+        """This plan, if its files and chunks hang together.
+
+        Raises:
+            MessageError: They do not.
+        """
+        check_corpus(self.files, self.chunks, self.sources)
+        return self
+
+    @property
+    def lines(self) -> Iterator[bytes]:
+        """The plan as it is written."""
+        head = Head(
+            self.version,
+            self.run,
+            self.options,
+            self.payload_version,
+            self.digest,
+            self.engine,
+            self.sources,
+            self.corpus.totals(self.sources),
+        )
+        return written(head.to_bytes(), self.corpus)
+
+    @property
+    def files(self) -> Files:
+        """The corpus's files."""
+        return self.corpus.files
+
+    @property
+    def chunks(self) -> Chunks:
+        """For each chunk its segments: index into `files`, start, end (bytes, or rows)."""
+        return self.corpus.chunks
+
+    @property
+    def chunk_count(self) -> int:
+        """How many chunks there are. Unlike `chunks`, this is known without reading them."""
+        return self.corpus.chunk_count
 
     def grow(self, file: SourceFile) -> None:
         """Add a chunk that has arrived: a file by itself. What was planned before stays.
@@ -146,20 +203,17 @@ class Plan(Message, frozen=True):
         Another thread may be counting: the chunk is there once its file is.
         """
         self.files.append(file)
-        self.chunks.append(((len(self.files) - 1, 0, file.extent),))
+        self.chunks.append(len(self.files) - 1, file.extent)
 
-    def _check_sources(self) -> None:
-        if any(file.source >= len(self.sources) for file in self.files):
-            raise MessageError("Plan.files: a source that there is none of")
-        if not any(source.checked().fraction for source in self.sources):
-            raise MessageError("Plan.sources: all weights are 0")
-        if any(file.name and file.frames for file in self.files):
-            raise MessageError("Plan.files: a part of a compressed file that is sampled")
+    @property
+    def totals(self) -> Totals:
+        """The corpus's totals. Unlike `files`, they are known without reading these."""
+        return self.corpus.totals(self.sources)
 
     @property
     def total_bytes(self) -> int:
         """Bytes of text to count: of plain text that is taken whole exactly, else as expected."""
-        return sum(self.sources[file.source].taken(file.text) for file in self.files)
+        return self.totals.bytes
 
     @property
     def is_mixture(self) -> bool:
@@ -169,7 +223,7 @@ class Plan(Message, frozen=True):
     @property
     def chunk_sources(self) -> tuple[int, ...]:
         """For each chunk the index of its source."""
-        return tuple(self.files[chunk[0][0]].source for chunk in self.chunks)
+        return tuple(source for source, count in self.totals.chunks_of for _ in range(count))
 
     @property
     def scale(self) -> Scale:
@@ -178,7 +232,7 @@ class Plan(Message, frozen=True):
 
     def source_of(self, chunk: int) -> PlannedSource:
         """The source of a chunk."""
-        return self.sources[self.files[self.chunks[chunk][0][0]].source]
+        return self.sources[self.files.source(self.chunks.first_file(chunk))]
 
     def spec(self, chunk: int, errors: str = "") -> CountSpec:
         """What a worker is told of a chunk; `errors` in place of what the plan says of them."""
@@ -244,3 +298,19 @@ class Plan(Message, frozen=True):
             SourceChangedError: A file has another size or time of change.
         """
         demand_unchanged(self.files)
+
+
+def _divided(files: Files, chunks: Iterable[Sequence[Segment]]) -> Corpus:
+    """The corpus of files in these chunks; where parts of compressed files begin is noted."""
+    ends, index = [], 0
+    begins: defaultdict[int, list[int]] = defaultdict(list)
+    for chunk in chunks:
+        for segment in chunk:
+            if segment.start and compression_of(segment.format):
+                begins[index].append(segment.start)
+            place, extent = segment.end, files.extent(index)
+            ended, index = index, index + (place == extent)
+        ends.append((ended, place))
+    for compressed, places in begins.items():
+        files.set_frames(compressed, tuple(places))
+    return Corpus.of(files, ends)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from bpefleet.producer.planning.columns.source_file import SourceFile
 from bpefleet.producer.planning.formats.tell import format_of
 from bpefleet.producer.planning.opening import opened_source
-from bpefleet.producer.planning.sources import SourceFile
 from bpefleet.shared.corpus.formats import KNOWN, ROWS
 from bpefleet.shared.errors import SourceError
 from bpefleet.shared.stores.failures import gone

@@ -6,101 +6,25 @@ import glob
 import logging
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from bpefleet.kernel.opening import opened_file
 from bpefleet.producer.planning.formats.expected import Expectations
 from bpefleet.producer.planning.formats.names import AUTO, BINARY, NAMES, remedy, said_of
-from bpefleet.producer.planning.formats.tell import format_of
+from bpefleet.producer.planning.found import Found, Names
+from bpefleet.producer.planning.look import Looker
 from bpefleet.producer.planning.walk import Walk
-from bpefleet.shared.corpus.formats import (
-    COUNTS,
-    COUNTS_TABLE,
-    KNOWN,
-    ROWS,
-    TEXT,
-    compression_of,
-    kind_of,
-)
+from bpefleet.shared.corpus.formats import KNOWN, TEXT, kind_of
 from bpefleet.shared.errors import NotTextError, SourceError
 from bpefleet.shared.stores.urls import is_url
-from bpefleet.shared.wire.messages import Int, Message, Natural, Segment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from bpefleet.producer.planning.columns.files import Files
+    from bpefleet.producer.planning.columns.source_file import SourceFile
+    from bpefleet.producer.planning.walk import Entry
+
 logger = logging.getLogger(__name__)
-
-_NAMED: Final = 3
-
-
-class SourceFile(Message, frozen=True, omit_defaults=True):
-    """One file of the corpus as it was when the run was planned.
-
-    Attributes:
-        path: Absolute path, or a URL.
-        size: Bytes.
-        mtime_ns: Time of last change, nanoseconds since the epoch; 0 for an object in a store.
-        format: How it is read: one of `bpefleet.shared.corpus.formats.FORMATS`.
-        rows: Rows of a table; 0 for other formats.
-        expected: Bytes of text that it is expected to hold; None for as many as it has itself.
-        source: Which of the plan's sources it belongs to.
-        name: What it is called in the hash that samples its source; empty if that is taken whole.
-        frames: Of a compressed file, where those frames begin that parts of it begin with.
-        version: Of an object in a store, what tells it from another in its place: its ETag, or
-            the time of its last change; empty where the store tells neither.
-    """
-
-    path: str
-    size: Natural
-    mtime_ns: Int
-    format: str = TEXT
-    rows: Natural = 0
-    expected: Natural | None = None
-    source: Natural = 0
-    name: str = ""
-    frames: tuple[Natural, ...] = ()
-    version: str = ""
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether it is no text, but a table of counts."""
-        return kind_of(self.format) in (COUNTS, COUNTS_TABLE)
-
-    @property
-    def extent(self) -> int:
-        """What its segments count in, in all: rows of a table, else bytes of the file."""
-        return self.rows if self.format in ROWS else self.size
-
-    @property
-    def text(self) -> int:
-        """Bytes of text in it: of plain text exactly, else as expected."""
-        return self.size if self.expected is None else self.expected
-
-    def may_be_cut_at(self, place: int) -> bool:
-        """Whether a part of it may begin or end there, as far as that is known without reading."""
-        whole = not compression_of(self.format)
-        return whole or place in (0, self.size) or place in self.frames
-
-    def segment(self, start: int, end: int) -> Segment:
-        """A part of it, for a job."""
-        is_frames = compression_of(self.format) and end < self.size
-        until = self.size if is_frames else 0
-        return Segment(self.path, start, end, self.format, until, self.version)
-
-    def text_to(self, place: int) -> int:
-        """Bytes of text before a place in the file, as if it were spread evenly.
-
-        Args:
-            place: At most `extent`, and counted as that is.
-        """
-        return place if self.expected is None else self.expected * place // max(1, self.extent)
-
-    def place_of(self, text: int) -> int:
-        """The first place with at least so many bytes of text before it; at most `extent`."""
-        if self.expected is None:
-            return min(text, self.size)
-        return min(self.extent, -(-text * self.extent // max(1, self.expected)))
 
 
 def _go_on() -> None:
@@ -114,7 +38,7 @@ def find_files(
     asked: str = AUTO,
     text_field: str = "text",
     check: Callable[[], object] = _go_on,
-) -> list[SourceFile]:
+) -> Files:
     """List the files that `sources` name, each once: in the order given, folders sorted.
 
     In folders and globs, empty files, binary files and what runs have written are passed over with
@@ -138,23 +62,26 @@ def find_files(
     """
     if not sources:
         raise SourceError("no source is given", hint="name a file, a folder or a glob")
-    found: dict[str, SourceFile] = {}
-    repeated = 0
     finder = _Finder(out, check, asked, Expectations(text_field))
-    for source in sources:
-        for file in finder.files(os.fspath(source)):
-            repeated += file.path in found
-            found.setdefault(file.path, file)
-    if repeated:
+    for number, source in enumerate(sources):
+        if number:
+            finder.found.may_repeat()
+        finder.find(os.fspath(source))
+    if repeated := finder.found.repeated:
         logger.warning("%s named more than once, read once", _files(repeated))
-    if json := [file.path for file in found.values() if _is_json_as_text(file)]:
+    if finder.json.count:
         text = "%s: JSON is counted as it stands, quotes and escapes included"
-        logger.warning(text, _few(json))
-    return list(found.values())
+        logger.warning(text, finder.json)
+    return finder.found.files
 
 
 class _Finder:
-    """Lists the files of one source after the other."""
+    """Lists the files of one source after the other.
+
+    Attributes:
+        found: The files.
+        json: Those among them that hold JSON by their names, and are read as text.
+    """
 
     def __init__(
         self,
@@ -163,49 +90,57 @@ class _Finder:
         asked: str,
         expectations: Expectations,
     ) -> None:
+        self.found = Found()
+        self.json = Names()
         self._out = out
         self._check = check
         self._asked = asked
         self._expectations = expectations
+        self._looker = Looker(asked, expectations)
 
-    def files(self, source: str) -> list[SourceFile]:
-        """The files that a source names.
+    def find(self, source: str) -> None:
+        """Find the files that a source names.
 
         Raises:
             SourceError: As `find_files` says.
         """
         self._check()
         if is_url(source):
-            return self._remote(source)
+            self._remote(source)
+            return
         path = Path(source)
         walk = Walk(self._out, self._check)
         try:
             if path.is_dir():
-                return self._looked(source, walk.folder(path), walk)
-            if path.exists() or not glob.has_magic(source):
-                return [self._single(path)]
-            return self._looked(source, walk.matches(source), walk)
+                self._looked(source, walk.folder(path), walk)
+            elif path.exists() or not glob.has_magic(source):
+                self._single(path)
+            else:
+                self.found.may_repeat()  # two wildcards may find one file in two ways
+                self._looked(source, walk.matches(source), walk)
         except OSError as error:
             raise SourceError(f"{error.filename or source}: {_why(error)}") from error
 
-    def _single(self, path: Path) -> SourceFile:
+    def _single(self, path: Path) -> None:
         if not path.exists():
             raise SourceError(f"{path}: no such file or folder")
         if not path.is_file():
             raise SourceError(f"{path}: not a regular file", hint="save the text to a file first")
-        return self._picked(self._look(path, picked=True), str(path))
+        self._pick(self._looker.look(str(path), picked=True, is_link=True), str(path))
 
-    def _remote(self, source: str) -> list[SourceFile]:
+    def _remote(self, source: str) -> None:
         from bpefleet.producer.planning import remote_sources as remote  # noqa: PLC0415  an extra
 
         entries, alone = remote.listed(source, self._check)
         files = remote.looked_at(entries, self._asked, self._expectations, picked=alone)
         if alone:
-            return [self._picked(file, file.path) for file in files]
-        return self._texts(source, ((file, file.path) for file in files), self._check)
+            for file in files:
+                self._pick(file, file.path)
+        else:
+            self._take(source, ((file, file.path) for file in files), self._check)
 
-    def _picked(self, file: SourceFile, path: str) -> SourceFile:
-        """A file that was named, if it can be counted."""
+    def _pick(self, file: SourceFile, path: str) -> None:
+        """Take a file that was named, if it can be counted."""
         if file.size == 0:
             raise SourceError(f"{path}: the file is empty")
         if file.format not in KNOWN:
@@ -216,90 +151,74 @@ class _Finder:
             )
         if file.extent == 0:
             raise SourceError(f"{path}: the table has no rows")
-        return file
+        self._add(file)
 
-    def _looked(self, source: str, paths: Iterable[Path], walk: Walk) -> list[SourceFile]:
-        """The texts among the files of a folder or glob."""
+    def _looked(self, source: str, entries: Iterable[Entry], walk: Walk) -> None:
+        """Take the texts among the files of a folder or glob."""
         matched = False
 
         def each() -> Iterator[tuple[SourceFile, str]]:
             nonlocal matched
-            for path in paths:
+            for path, is_file, is_link in entries:
                 matched = True
-                if path.is_file():
-                    yield self._look(path, picked=False), str(path)
+                if is_file:
+                    if is_link:
+                        self.found.may_repeat()
+                    yield self._looker.look(path, picked=False, is_link=is_link), path
 
         def listed() -> None:
             if walk.runs:
-                names = _few(walk.runs)
+                names = Names()
+                for run in walk.runs:
+                    names.add(str(run))
                 logger.warning("%s: what runs of bpefleet wrote was passed over: %s", source, names)
             elif not matched and not Path(source).is_dir():
                 raise _no_match(source)
 
-        return self._texts(source, each(), listed)
+        self._take(source, each(), listed)
 
-    def _texts(
+    def _take(
         self,
         source: str,
         files: Iterable[tuple[SourceFile, str]],
         listed: Callable[[], object],
-    ) -> list[SourceFile]:
-        """Of files, with the names that they were found under, those that can be counted."""
-        texts: list[SourceFile] = []
-        passed_over: list[str] = []
-        refused: dict[str, str] = {}
+    ) -> None:
+        """Of files, with the names that they were found under, take those that can be counted."""
+        taken = False
+        passed_over, refused = Names(), Names()
         for file, path in files:
-            if file.extent and file.format in KNOWN:
-                texts.append(file)
-            elif file.extent and file.format != BINARY and self._asked == AUTO:
-                refused[path] = file.format
+            extent = file.extent
+            if extent and file.format in KNOWN:
+                taken = True
+                self._add(file)
+            elif extent and file.format != BINARY and self._asked == AUTO:
+                refused.add(f"{path} is {said_of(file.format)}")
             else:
-                passed_over.append(path)
+                passed_over.add(path)
         listed()
-        if refused:
+        if refused.count:
             raise _refusal(source, refused)
-        if passed_over:
-            count, names = _files(len(passed_over)), _few(passed_over)
+        if count := passed_over.count:
             others = "binary" if self._asked in (AUTO, TEXT) else f"no {NAMES[self._asked]}"
             text = "%s: %s passed over (empty or %s): %s"
-            logger.warning(text, source, count, others, names)
-        if not texts:
+            logger.warning(text, source, _files(count), others, passed_over)
+        if not taken:
             raise SourceError(f"{source}: no text file in it")
-        return texts
 
-    def _look(self, path: Path, *, picked: bool) -> SourceFile:
-        """A file as it is now. What its format is called, if that is not read."""
-        name = str(path)
-        with opened_file(name) as file:
-            facts = file.facts
-            size = facts.st_size
-            found = format_of(file, name, picked=picked, asked=self._asked)
-            rows, text = 0, None
-            if size and found in KNOWN:
-                rows, text = self._expectations.rows_and_text(file, name, size, found)
-        return SourceFile(_absolute(path), size, facts.st_mtime_ns, found, rows, text)
-
-
-def _absolute(path: Path) -> str:
-    name = str(path.resolve())
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        raise SourceError(
-            f"{name!r}: the name is not UTF-8, and jobs carry names as text", hint="rename the file"
-        ) from None
-    return name
+    def _add(self, file: SourceFile) -> None:
+        self.found.add(file)
+        if _is_json_as_text(file):
+            self.json.add(file.path)
 
 
 def _no_match(source: str) -> SourceError:
     return SourceError(f"{source}: no file matches", hint="check the glob; quote it in a shell")
 
 
-def _refusal(source: str, refused: dict[str, str]) -> NotTextError:
+def _refusal(source: str, refused: Names) -> NotTextError:
     """The error for files that hold text, most likely, in formats that are not read."""
-    each = _few(f"{path} is {said_of(name)}" for path, name in refused.items())
     return NotTextError(
-        f"{source}: {_files(len(refused))} found in formats that are not read: {each}",
+        f"{source}: {_files(refused.count)} found in formats that are not read: {refused}",
         hint="convert them, give them the endings of what they are, or name the others alone with "
         "a glob such as 'FOLDER/**/*.txt'; with --format text all files that can be are read as "
         "plain text, the others passed over",
@@ -307,18 +226,15 @@ def _refusal(source: str, refused: dict[str, str]) -> NotTextError:
 
 
 def _is_json_as_text(file: SourceFile) -> bool:
-    names = [suffix.lower() for suffix in Path(file.path).suffixes[-2:]]
-    return kind_of(file.format) == TEXT and ".json" in names
+    # Most names have none of it, and a Path for each file takes its time.
+    if kind_of(file.format) != TEXT or ".json" not in file.path.lower():
+        return False
+    return ".json" in [suffix.lower() for suffix in Path(file.path).suffixes[-2:]]
 
 
 def _why(error: OSError) -> str:
     """What the system says, in this module's words where it has some."""
     return (error.strerror or str(error) or type(error).__name__).replace("Not a reg", "not a reg")
-
-
-def _few(names: Iterable[object]) -> str:
-    shown = [str(name) for name in names]
-    return ", ".join(shown[:_NAMED]) + (", …" if len(shown) > _NAMED else "")
 
 
 def _files(count: int) -> str:

@@ -9,18 +9,20 @@ places only.
 from __future__ import annotations
 
 import logging
-from itertools import groupby
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.producer.planning.chunk_size import equal_part
+from bpefleet.producer.planning.columns.files import Between
 from bpefleet.producer.planning.places import next_place
 from bpefleet.shared.corpus.formats import TEXT, compression_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from bpefleet.kernel import Cutter
-    from bpefleet.producer.planning.sources import SourceFile
+    from bpefleet.producer.planning.columns.files import Files
+    from bpefleet.producer.planning.columns.source_file import SourceFile
     from bpefleet.shared.wire.messages import Segment
 
 logger = logging.getLogger(__name__)
@@ -34,7 +36,7 @@ MAX_SEGMENTS: Final = 4096
 
 
 def split_sources(
-    files: Iterable[SourceFile], cutters: Sequence[Cutter], chunk_size: int
+    files: Files, cutters: Sequence[Cutter], chunk_size: int
 ) -> Iterator[tuple[Segment, ...]]:
     """Split source by source, so that no chunk has text of two; as `split` does each.
 
@@ -46,12 +48,12 @@ def split_sources(
     Raises:
         SourceError: A file cannot be read.
     """
-    for source, members in groupby(files, key=lambda file: file.source):
-        yield from split(members, cutters[source], chunk_size)
+    for first, end in pairwise([0, *files.source_borders, len(files)]):
+        yield from split(files.between(first, end), cutters[files.source(first)], chunk_size)
 
 
 def split(
-    files: Iterable[SourceFile], cutter: Cutter, chunk_size: int
+    files: Between | Sequence[SourceFile], cutter: Cutter, chunk_size: int
 ) -> Iterator[tuple[Segment, ...]]:
     """Yield the segments of each chunk; together they are all the files, in order.
 
@@ -68,8 +70,7 @@ def split(
     Raises:
         SourceError: A file cannot be read.
     """
-    files = list(files)
-    total = sum(file.text for file in files)
+    total = files.text if isinstance(files, Between) else sum(file.text for file in files)
     step = max(1, equal_part(total, chunk_size))
     near = step // _NEAR
     packed: list[Segment] = []

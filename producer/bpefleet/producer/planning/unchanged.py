@@ -11,7 +11,7 @@ from bpefleet.shared.stores.urls import is_url
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bpefleet.producer.planning.sources import SourceFile
+    from bpefleet.producer.planning.columns.source_file import SourceFile
 
 
 def changed_file(files: Iterable[SourceFile]) -> SourceFile | None:

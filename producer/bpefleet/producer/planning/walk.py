@@ -5,14 +5,18 @@ from __future__ import annotations
 import glob
 import os
 import re
+import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bpefleet.kernel.opening import opened
 from bpefleet.producer.files.lock import was_locked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    Entry: TypeAlias = tuple[str, bool, bool]
+    """A path; whether it leads to a regular file; whether it is a link, or may be."""
 
 PLAN: Final = "plan.json"
 """The file that makes a folder a run's; see `directory`."""
@@ -39,28 +43,27 @@ class Walk:
         self._check = check
         self._known: dict[Path, bool] = {}
 
-    def folder(self, top: Path) -> Iterator[Path]:
+    def folder(self, top: Path) -> Iterator[Entry]:
         """The files below a folder, sorted, without those hidden by a dot before their name.
 
         Raises:
             OSError: A folder cannot be listed.
         """
-
-        def failed(error: OSError) -> None:
-            raise error
-
-        for parent, folders, names in os.walk(top, onerror=failed):
+        left = [str(top)]
+        while left:
+            parent = left.pop()
             self._check()
             if self._is_run(Path(parent)):
-                folders.clear()
                 continue
-            folders[:] = sorted(name for name in folders if not name.startswith("."))
-            for name in sorted(names):
-                if not name.startswith("."):
-                    self._check()
-                    yield Path(parent, name)
+            folders, names, others = _listed(parent)
+            before = "" if parent == "." else parent.rstrip("/") + "/"
+            left += [before + name for name in reversed(folders)]
+            for name in names:
+                self._check()
+                is_file = others.get(name, True)
+                yield before + name, is_file, name in others
 
-    def matches(self, pattern: str) -> Iterator[Path]:
+    def matches(self, pattern: str) -> Iterator[Entry]:
         """The files that a glob matches, sorted."""
         top = _fixed(Path(pattern))
         inside: dict[str, bool] = {}
@@ -70,7 +73,10 @@ class Walk:
             if folder not in inside:
                 inside[folder] = self._is_inside_run(Path(folder), top)
             if not inside[folder]:
-                yield Path(match)
+                facts = os.lstat(match)
+                is_link = stat.S_ISLNK(facts.st_mode)
+                is_file = Path(match).is_file() if is_link else stat.S_ISREG(facts.st_mode)
+                yield match, is_file, is_link
 
     def _glob(self, pattern: str) -> Iterator[str]:
         # Path.glob knows no absolute patterns.
@@ -92,6 +98,31 @@ class Walk:
             if self._known[folder]:
                 self.runs.append(folder)
         return self._known[folder]
+
+
+def _listed(folder: str) -> tuple[list[str], list[str], dict[str, bool]]:
+    """The folders in a folder, and the other names in it, sorted, without hidden ones.
+
+    And of those names that are no plain files, whether they lead to one.
+    """
+    folders: list[str] = []
+    names: list[str] = []
+    others: dict[str, bool] = {}
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            name = entry.name
+            if name.startswith("."):
+                continue
+            if entry.is_file(follow_symlinks=False):
+                names.append(name)
+            elif entry.is_dir(follow_symlinks=False):
+                folders.append(name)
+            elif not entry.is_dir():
+                names.append(name)
+                others[name] = entry.is_file()
+    folders.sort()
+    names.sort()
+    return folders, names, others
 
 
 def holds_plan(folder: Path) -> bool:

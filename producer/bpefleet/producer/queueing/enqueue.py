@@ -119,7 +119,7 @@ class Enqueuer:
 
     def clear(self) -> int:
         """Take all of these jobs off the queue, and what it left in Redis; how many jobs."""
-        withdrawn = self.withdraw(range(len(self._plan.chunks)))
+        withdrawn = self.withdraw(range(self._plan.chunk_count))
         self.forget_run()
         return len(withdrawn)
 

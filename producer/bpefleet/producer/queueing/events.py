@@ -142,7 +142,7 @@ class Events:
         most = {kind: count() for kind, count in self._others.items()}
         try:
             return read_event(
-                self._signer, self._plan.run, len(self._plan.chunks), entry, fields or {}, most
+                self._signer, self._plan.run, self._plan.chunk_count, entry, fields or {}, most
             )
         except MessageError as error:
             self._odd.tell(f"an event that is not a worker's was left aside: {str(error)[:_SHOWN]}")

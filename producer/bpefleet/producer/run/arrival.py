@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from bpefleet.kernel import Cutter
+from bpefleet.producer.planning.columns.source_file import SourceFile
 from bpefleet.producer.planning.plan import Plan
-from bpefleet.producer.planning.sources import SourceFile
 from bpefleet.producer.spooling import spool as spool_
 from bpefleet.producer.spooling.arrived import Arrived
 from bpefleet.producer.spooling.documents import KEY, Documents

@@ -58,7 +58,7 @@ def complete(
             this.status.began(begun.at)
             if this.ledger.chunks:
                 text = "%d of %s are counted already"
-                chunks = several(len(directory.plan.chunks), "chunk")
+                chunks = several(directory.plan.chunk_count, "chunk")
                 logger.info(
                     text, len(this.ledger.chunks), chunks, extra={"run": directory.plan.run}
                 )

@@ -86,7 +86,9 @@ def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunR
             _demand_unfinished(directory)  # another process may just have finished it
             bind(run=directory.plan.run)
             warn_of_unwritten(resolve(directory.plan.options.pattern))
-            fleet = _announced(start_fleet(stack, resources, directory.plan.files, path))
+            fleet = _announced(
+                start_fleet(stack, resources, directory.plan.files.one_of_each_folder, path)
+            )
             result = complete(directory, resources, fleet, progress, stop, begun=begun, only=only)
         return finish(result, resources, fleet, progress, begun)
 

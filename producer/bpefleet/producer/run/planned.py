@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.kernel import Cutter
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
     from pathlib import Path
 
+    from bpefleet.producer.planning.columns.source_file import SourceFile
     from bpefleet.producer.planning.options import Request, Resources
-    from bpefleet.producer.planning.sources import SourceFile
     from bpefleet.producer.progress.progress import Progress
     from bpefleet.producer.store.stage import Stage
     from bpefleet.producer.store.stop import Stop
@@ -42,10 +41,10 @@ def planned(
     options, resources = request.options, request.resources
     progress.show(_PLAN)
     sources, files = list_corpus(request, stop.check)
-    total = sum(file.text for file in files)
+    total = files.text
     if resources.chunk_size is not None:
         demand_few(total, resources.chunk_size)
-    fleet = start_fleet(stack, resources, files, request.out)
+    fleet = start_fleet(stack, resources, files.one_of_each_folder, request.out)
     cutter = Cutter(resolve(options.pattern).name, options.special_tokens)
     # A text of which only some documents are counted is cut between these.
     special = Cutter("", options.special_tokens)
@@ -53,10 +52,10 @@ def planned(
     least = least_chunk_size(options.pattern)
     length = even_chunk_size(total, length, fleet.size if fleet else 1, least=least)
     cutters = [special if source.sampled else cutter for source in sources]
-    chunks = list(stop.checked(split_sources(files, cutters, length)))
+    plan = Plan.make(options, files, stop.checked(split_sources(files, cutters, length)), sources)
     if fleet is not None:
         fleet.announce()
-    return Plan.make(options, files, chunks, sources), fleet
+    return plan, fleet
 
 
 def start_fleet(
@@ -71,22 +70,22 @@ def start_fleet(
 def log_plan(plan: Plan, begun: Stage) -> None:
     """Say in the log what is planned; from now on each line has the run's name."""
     bind(run=plan.run)
-    formats = Counter(file.format for file in plan.files)
+    formats = plan.files.formats_of
     of_each = ", ".join(f"{count:,} {name}" for name, count in sorted(formats.items()))
     others = f" ({of_each})" if set(formats) - {TEXT} else ""
     logger.info(
         "run %s is planned: %s of %s in all, from %s%s",
         plan.run,
-        several(len(plan.chunks), "chunk"),
+        several(plan.chunk_count, "chunk"),
         size(plan.total_bytes),
-        several(len(plan.files), "file"),
+        several(plan.totals.files, "file"),
         others,
         extra={
             "run": plan.run,
-            "chunks": len(plan.chunks),
+            "chunks": plan.chunk_count,
             "bytes": plan.total_bytes,
-            "files": len(plan.files),
-            "formats": dict(formats),
+            "files": plan.totals.files,
+            "formats": formats,
             "seconds": round(begun.seconds, 3),
         },
     )

@@ -59,7 +59,7 @@ def retry(path: Path, chunks: Sequence[int], resources: Resources) -> RunResult 
 
 def _failed(directory: RunDirectory, chunks: Sequence[int], *, busy: bool) -> set[int]:
     """The chunks that failed; `chunks` must be among them."""
-    path, count = directory.path, len(directory.plan.chunks)
+    path, count = directory.path, directory.plan.chunk_count
     if odd := [chunk for chunk in chunks if not 0 <= chunk < count]:
         raise UsageError(f"there is no chunk {odd[0]}", hint=f"{path} has chunks 0 to {count - 1}")
     counted, _, _ = read_counted(directory.counts, count)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from bpefleet.producer.planning.sources import SourceFile
+    from bpefleet.producer.planning.columns.source_file import SourceFile
 
 _LEVEL: Final = 1
 """Of zstd. Whoever makes the documents waits for it, and the spool is removed in the end."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from bpefleet.producer.files.atomic import TEMPORARY, create, sync_folder, unwritable
-from bpefleet.producer.planning.sources import SourceFile
+from bpefleet.producer.planning.columns.source_file import SourceFile
 from bpefleet.shared.stores.urls import is_url
 
 

@@ -36,7 +36,7 @@ from bpefleet.shared.wire.messages import Int, Message, MessageError, Natural
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from bpefleet.producer.planning.sources import SourceFile
+    from bpefleet.producer.planning.columns.source_file import SourceFile
     from bpefleet.producer.spooling.arrived import Arrived
 
 logger = logging.getLogger(__name__)

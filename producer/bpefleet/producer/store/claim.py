@@ -40,7 +40,9 @@ _LEFT_BY_A_CRASH: Final = {
 """The files that may be in a directory before its plan is written."""
 _LEFT_BY_ARRIVAL: Final = {ATTEMPTS, "status.json", "status.json.new", "retry", "retry" + TEMPORARY}
 """Likewise, if what was to be counted had begun to arrive."""
-_FOLDED: Final = re.compile(r"(part-\d+|group-\d+|folded)\.counts(\.tmp)?|exchange\.jsonl")
+_FOLDED: Final = re.compile(
+    r"((part|group)-\d+|joined-\d+-\d+|folded)\.counts(\.tmp)?|exchange\.jsonl"
+)
 """Likewise, in the folder of the ledger."""
 
 _TRIES: Final = 100

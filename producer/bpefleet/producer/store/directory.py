@@ -14,14 +14,24 @@ DIR/manifest.json    written last: its existence means that the run is complete
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from bpefleet.producer.files.atomic import read_whole, unwritable, write_atomically
+from bpefleet.producer.files.atomic import reading, unwritable, write_atomically
 from bpefleet.producer.files.lock import holder
 from bpefleet.producer.planning import walk
-from bpefleet.producer.planning.plan import PLAN_VERSION, AnyPlan, Plan
+from bpefleet.producer.planning.columns.checks import check_corpus
+from bpefleet.producer.planning.columns.files import Files
+from bpefleet.producer.planning.columns.lines import (
+    corpus_in,
+    demand_whole,
+    groups_in,
+    head_of,
+)
+from bpefleet.producer.planning.plan import PLAN_VERSION, AnyPlan, Head, Plan
 from bpefleet.producer.spooling import spool
 from bpefleet.producer.store.exchanged import read_parts
 from bpefleet.producer.store.history import ATTEMPTS
@@ -29,6 +39,12 @@ from bpefleet.producer.store.manifest import LARGEST, Manifest, read_manifest
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.tokenizer import MANIFEST
 from bpefleet.shared.wire.messages import MessageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bpefleet.producer.planning.columns.chunks import Chunks
+    from bpefleet.producer.planning.columns.source_file import SourceFile
 
 PLAN: Final = walk.PLAN
 COUNTS: Final = "counts"
@@ -82,7 +98,7 @@ class RunDirectory:
         directory = cls(path, plan)
         directory.make_counts()
         # Also writes the folder's entries to disk.
-        write_atomically(path / PLAN, plan.to_bytes())
+        write_atomically(path / PLAN, *plan.lines)
         return directory
 
     def make_counts(self) -> None:
@@ -98,25 +114,36 @@ class RunDirectory:
 
     @classmethod
     def open(cls, path: Path) -> RunDirectory:
-        """Open the directory of a run.
+        """Open the directory of a run: its files and chunks are read when they are asked for.
 
         Raises:
             OutputError: It is no run directory, is damaged, or is of another version.
         """
-        try:
-            data = read_whole(path / PLAN, LARGEST)
-            if (version := AnyPlan.from_bytes(data).version) != PLAN_VERSION:
+        with _explained(path), reading(path / PLAN) as file:
+            first = head_of(file.readline(LARGEST))
+            if (version := AnyPlan.from_bytes(first).version) != PLAN_VERSION:
                 raise OutputError(
                     f"{path}: the plan has version {version}, this program reads {PLAN_VERSION}",
                     hint="resume with the version of bpefleet that started the run",
                 )
-            return cls(path, Plan.from_bytes(data).checked())
-        except FileNotFoundError:
-            raise _unplanned(path) from None
-        except OSError as error:
-            raise OutputError(f"{path / PLAN}: {error.strerror}") from error
-        except MessageError as error:
-            raise OutputError(f"{path / PLAN} is damaged: {error}") from error
+            head = Head.from_bytes(first).checked()
+            demand_whole(file)
+        return cls(path, Plan.of(head, partial(_corpus, path, head)))
+
+    def first_files(self, most: int) -> list[SourceFile]:
+        """Some files of the corpus from the first one on; the others are not read.
+
+        Raises:
+            OutputError: They cannot be read, or are damaged.
+        """
+        found = Files()
+        with _explained(self.path), reading(self.path / PLAN) as file:
+            file.readline(LARGEST)
+            for group in groups_in(iter(partial(file.readline, LARGEST), b"")):
+                found.extend(group)
+                if len(found) >= most:
+                    break
+        return found[:most]
 
     @property
     def has_counts(self) -> bool:
@@ -130,6 +157,31 @@ class RunDirectory:
         if spool.is_there(self.path):
             return True
         return self.has_counts or (history.exists() and history.stat().st_size > 0)
+
+
+def _corpus(path: Path, head: Head) -> tuple[Files, Chunks]:
+    """The files and the chunks of a run.
+
+    Raises:
+        OutputError: They cannot be read, or are damaged.
+    """
+    with _explained(path), reading(path / PLAN) as file:
+        file.readline(LARGEST)
+        files, chunks = corpus_in(iter(partial(file.readline, LARGEST), b""))
+        check_corpus(files, chunks, head.sources, head.totals)
+        return files, chunks
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise _unplanned(path) from None
+    except OSError as error:
+        raise OutputError(f"{path / PLAN}: {error.strerror}") from error
+    except MessageError as error:
+        raise OutputError(f"{path / PLAN} is damaged: {error}") from error
 
 
 def _unplanned(path: Path) -> OutputError:

@@ -2,43 +2,63 @@
 
     counts/part-<chunk>.counts     the payload of one chunk; that the file exists means *folded*
     counts/group-<chunk>.counts    likewise of several small chunks, of which that is the first
-    counts/folded.counts           many chunks' counts in one, and which chunks these are
+    counts/joined-<chunk>-<number>.counts
+                                   several files' counts in one, of so many chunks
+    counts/folded.counts           all counts of runs that were added up
     counts/folded-<source>.counts  the same of a mixture's other sources
 
-A file is one line of JSON, then a payload. Parts and groups are folded into `folded.counts` as they
-pile up: the new file names the chunks in it and replaces the old one in a single rename; only then
-are the parts removed. A crash between the two leaves parts whose chunks `folded.counts` has
-already: opening removes them unread. So no instant loses a chunk or counts one twice.
+A file is one line of JSON, then a payload. That of many chunks names them. As files pile up, those
+of about one size are folded into one (`compaction`): the new file names all their chunks, and gets
+its name in a single rename; only then are they removed.
+
+**What a crash leaves.** A file is there whole or not at all, so a crash leaves, beside a new file,
+some of those that it replaced. Each of these has some of its chunks and no other: all files that
+ever were there are disjoint, or one has all chunks of the other. So opening takes files in order,
+the one with the most chunks first, and removes those whose chunks are all in one that it took. No
+instant loses a chunk or counts one twice. A file with some chunks that another has, and some that
+it has not, was never written: it is damaged. Where opening reads all to the end (`mend`), it does
+so before it removes what a file replaced: if that file is damaged, they stand.
 
 No file has counts of two sources, so that they can be added up by other weights than they were.
 
-No counts are kept in memory: a payload is in hash order, and to fold some is to merge sorted files.
+No counts are kept in memory: a payload is in hash order, and to fold some is to merge sorted files,
+a block of each at a time.
 """
 
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import reduce
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.kernel import Counts, FoldedCounts, KernelError, PayloadError, PayloadInfo
+from bpefleet.kernel import Counts, FoldedCounts, PayloadError, PayloadInfo, check_file
 from bpefleet.producer.files.atomic import remove_all, remove_temporary, write_atomically
+from bpefleet.producer.store.compaction import (
+    CountsFile,
+    blamed,
+    due,
+    payload_places,
+    put_together,
+)
 from bpefleet.producer.store.ledger_format import (
     DamagedError,
     FoldedHead,
     Totals,
-    damaged,
+    demand_whole,
+    divided,
     explained,
     files_in,
     first_of,
     folded_name,
     group_name,
     is_folded,
+    joined_name,
+    larger_first,
     part_name,
-    payload_in,
+    payload_place,
     said_by,
 )
 from bpefleet.producer.store.unique_estimate import Distinct
@@ -47,14 +67,14 @@ from bpefleet.shared.wire.keys import LARGEST_PAYLOAD
 from bpefleet.shared.wire.messages import Counted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
 
 logger = logging.getLogger(__name__)
 
 COMPACT_AT: Final = 64
-"""Files that are folded into one."""
+"""Files of about one size that are folded into one."""
 _MOST: Final = 1 << 50
 """More bytes, or seconds, than any chunk or process has."""
 _UNTRUE: Final = "its totals cannot be true"
@@ -115,16 +135,19 @@ class Ledger:
         self._folder = folder
         self._digest = bytes.fromhex(digest)
         self._sources = sources
-        self._files: dict[int, list[Path]] = {}
+        self._files: dict[int, list[CountsFile]] = {}
         with explained(folder):
             known = files_in(folder)
             if tidy:
                 remove_temporary(folder)
-            for path in known:
-                if is_folded(path) or first_of(path) not in self.chunks:
-                    self._open(path, chunks, mend=mend)
-                elif tidy:
-                    path.unlink()
+            replaced = [*self._open_many(known, chunks, mend=mend)]
+            for path in divided(known)[1]:
+                if first_of(path) in self.chunks:
+                    replaced.append(path)
+                elif said := self._said_by(path, chunks, mend=mend):
+                    self._open(path, *said, mend=mend)
+            if tidy:
+                remove_all(replaced)
 
     @property
     def unique(self) -> int:
@@ -202,23 +225,28 @@ class Ledger:
             head = FoldedHead(tuple(sorted(chunks)), totals).to_bytes()
             payload = FoldedCounts([each.payload for each in found], self._digest).payload
             name = group_name(chunks)
-        file = self._folder / name
+        path = self._folder / name
         try:
-            write_atomically(file, head, b"\n", payload)
+            write_atomically(path, head, b"\n", payload)
         except OutputError:
             with suppress(OSError):  # it may have its name already
-                file.unlink(missing_ok=True)
+                path.unlink(missing_ok=True)
             raise
         source = self._source_of(first.chunk)
+        sums, size = Totals().plus(totals), len(head) + 1 + len(payload)
         with self.still:
-            self._note(file, chunks, totals, [each.info for each in found])
-            due = len(self._files[source]) >= COMPACT_AT
+            self._note(CountsFile(path, tuple(chunks), sums, size), [each.info for each in found])
         # One thread at a time, and none that shows or adds has to wait for it.
-        if due and self._compacting.acquire(blocking=False):
+        if self._due(source) and self._compacting.acquire(blocking=False):
             try:
-                self.compact(source)
+                while files := self._due(source):
+                    self._join(source, files)
             finally:
                 self._compacting.release()
+
+    def _due(self, source: int) -> list[CountsFile]:
+        with self.still:
+            return due(self._files[source], COMPACT_AT)
 
     def adopt(self, chunks: Collection[int], totals: Totals, payload: bytes) -> None:
         """Put in the counts of chunks of one source that were put together elsewhere, as a group.
@@ -232,11 +260,11 @@ class Ledger:
             OutputError: The disk is full or fails.
         """
         info = Counts.check_payload(payload, self._digest)
-        file = self._folder / group_name(chunks)
-        head = FoldedHead(tuple(sorted(chunks)), totals)
-        write_atomically(file, head.to_bytes(), b"\n", payload)
+        path, found = self._folder / group_name(chunks), tuple(sorted(chunks))
+        head = FoldedHead(found, totals).to_bytes()
+        write_atomically(path, head, b"\n", payload)
         with self.still:
-            self._note(file, set(chunks), totals, [info])
+            self._note(CountsFile(path, found, totals, len(head) + len(payload)), [info])
 
     def folded(self, times: Sequence[int] = ()) -> FoldedCounts:
         """The counts of all folded chunks together.
@@ -248,12 +276,14 @@ class Ledger:
             OutputError: A file cannot be read, is damaged, or belongs to other text or options; or
                 the sum of all counts needs more than 64 bits.
         """
-        files, each = [], []
+        paths, each = [], []
         for source, found in sorted(self._files.items()):
             if often := times[source] if times else 1:
-                files += found
+                paths += [file.path for file in found]
                 each += [often] * len(found)
-        return self._together(files, each)
+        places = payload_places(paths)
+        with blamed([*paths, self._folder]):
+            return FoldedCounts.of_files(places, self._digest, each)
 
     @staticmethod
     def add_up(folder: Path, ledgers: Sequence[tuple[Ledger, int, Sequence[int]]]) -> None:
@@ -268,73 +298,93 @@ class Ledger:
             OutputError: As `folded`, or the disk is full or fails.
         """
         for target in sorted({new for _, _, numbers in ledgers for new in numbers}):
-            files: list[Path] = []
+            files: list[CountsFile] = []
             chunks: set[int] = set()
-            totals = Totals()
             for ledger, shift, numbers in ledgers:
                 for source in (old for old, new in enumerate(numbers) if new == target):
-                    files += ledger._files.get(source, ())  # noqa: SLF001  our own
-                    chunks |= {shift + chunk for chunk in ledger._chunks_of(source)}  # noqa: SLF001
-                    totals = totals.plus(ledger.by_source.get(source, Totals()))
+                    found = ledger._files.get(source, ())  # noqa: SLF001  our own
+                    files += found
+                    chunks |= {shift + chunk for file in found for chunk in file.chunks}
             if files or not target:
-                ledgers[0][0]._write(folder / folded_name(target), files, chunks, totals)  # noqa: SLF001
+                digest = ledgers[0][0]._digest  # noqa: SLF001  likewise
+                put_together(folder / folded_name(target), files, digest, chunks)
 
     def compact(self, source: int = 0) -> None:
-        """Put all counts of a source into one file and remove its parts.
+        """Put all counts of a source into one file and remove the others.
 
-        What is added meanwhile stays a part.
+        What is added meanwhile stays in a file of its own.
 
         Raises:
-            OutputError: As `folded`, or the disk is full or fails; then the parts are still there.
+            OutputError: As `folded`, or the disk is full or fails; then all is as it was.
         """
-        target = self._folder / folded_name(source)
         with self.still:
-            files, chunks = [*self._files.get(source, ())], self._chunks_of(source)
-            totals = self.by_source.get(source, Totals())
-        self._write(target, files, chunks, totals)
+            files = [*self._files.get(source, ())]
+        if len(files) > 1:
+            self._join(source, files)
+
+    def _join(self, source: int, files: Sequence[CountsFile]) -> None:
+        """Put some files of a source into one, and remove them."""
+        target = self._folder / joined_name([chunk for file in files for chunk in file.chunks])
+        try:
+            made = put_together(target, files, self._digest)
+        except OutputError:
+            with suppress(OSError):  # it may have its name already
+                target.unlink(missing_ok=True)
+            raise
         with self.still:
-            self._files[source] = [target, *self._files.get(source, [])[len(files) :]]
-        remove_all([path for path in files if path != target])
-        logger.debug("the counts of %d chunks are in one file", len(chunks))
+            left = [file for file in self._files[source] if file not in files]
+            self._files[source] = [made, *left]
+        remove_all([file.path for file in files])
+        logger.debug("the counts of %d chunks are in one file", len(made.chunks))
 
     def _source_of(self, chunk: int) -> int:
         return self._sources[chunk] if self._sources else 0
 
-    def _chunks_of(self, source: int) -> set[int]:
-        return {chunk for chunk in self.chunks if self._source_of(chunk) == source}
+    def _open_many(self, known: Sequence[Path], chunks: int | None, *, mend: bool) -> list[Path]:
+        """Open the files with many chunks. Returns those that others replaced."""
+        replaced: list[Path] = []
+        said = [
+            (path, *told)
+            for path in divided(known)[0]
+            if (told := self._said_by(path, chunks, mend=mend))
+        ]
+        for path, found, totals in sorted(said, key=larger_first):
+            standing = [file.chunks for of in self._files.values() for file in of]
+            with self._judged(path, mend=mend):
+                if self.chunks.isdisjoint(found) or demand_whole(found, standing):
+                    self._open(path, found, totals, mend=mend)
+                else:
+                    replaced.append(path)
+        return replaced
 
-    def _write(self, target: Path, files: list[Path], chunks: set[int], totals: Totals) -> None:
-        head = FoldedHead(tuple(sorted(chunks)), totals)
-        write_atomically(target, head.to_bytes(), b"\n", self._together(files).payload)
+    def _said_by(
+        self, path: Path, chunks: int | None, *, mend: bool
+    ) -> tuple[set[int], Counted | Totals] | None:
+        """What a file says of itself. None if it is damaged and was set aside."""
+        with self._judged(path, mend=mend):
+            found, totals = said_by(path, chunks)
+            self._demand_in_place(path, found)
+            return found, totals
+        return None
 
-    def _together(self, files: list[Path], times: Sequence[int] | None = None) -> FoldedCounts:
-        payloads = []
-        for path in files:
-            with explained(path):
-                payloads.append(payload_in(path))
+    @contextmanager
+    def _judged(self, path: Path, *, mend: bool) -> Iterator[None]:
+        """Within the block, set a file aside that is damaged, if `mend`."""
         try:
-            return FoldedCounts(payloads, self._digest, times)
-        except KernelError as error:
-            # Some kinds have nothing to do with any one file.
-            index = vars(error).get("index")
-            if isinstance(error, PayloadError) and index is not None:
-                raise damaged(files[index], error) from error
-            what = f"the counts in {self._folder} cannot be put together: {error}"
-            raise OutputError(what) from error
-
-    def _open(self, path: Path, chunks: int | None, *, mend: bool) -> None:
-        try:
             with explained(path):
-                found, totals = said_by(path, chunks)
-                self._demand_in_place(path, found)
-                infos = [Counts.check_payload(payload_in(path), self._digest)] if mend else []
+                yield
         except DamagedError as error:
             if not mend:
                 raise
             path.replace(path.with_name(f"damaged-{path.name}"))
             logger.warning("%s; it is set aside and its chunks are counted again", error.message)
-        else:
-            self._note(path, found, totals, infos)
+
+    def _open(self, path: Path, found: set[int], totals: Counted | Totals, *, mend: bool) -> None:
+        with self._judged(path, mend=mend):
+            start = payload_place(path) if mend else 0
+            infos = [check_file(path, start, self._digest)] if mend else []
+            size = path.stat().st_size
+            self._note(CountsFile(path, tuple(found), Totals().plus(totals), size), infos)
 
     def _demand_in_place(self, path: Path, found: set[int]) -> None:
         """Refuse what is not where this class writes it: it would be weighted wrongly, or twice.
@@ -346,18 +396,12 @@ class Ledger:
         if len(names) > 1 or (is_folded(path) and names - {path.name}):
             raise ValueError("it has counts of another source")
 
-    def _note(
-        self,
-        path: Path,
-        chunks: set[int],
-        totals: Counted | Totals,
-        infos: Sequence[PayloadInfo],
-    ) -> None:
-        self.chunks |= chunks
-        self.totals = self.totals.plus(totals)
-        source = self._source_of(min(chunks, default=0))
-        self.by_source[source] = self.by_source.get(source, Totals()).plus(totals)
-        self._files.setdefault(source, []).append(path)
+    def _note(self, file: CountsFile, infos: Sequence[PayloadInfo]) -> None:
+        self.chunks.update(file.chunks)
+        self.totals = self.totals.plus(file.totals)
+        source = self._source_of(min(file.chunks, default=0))
+        self.by_source[source] = self.by_source.get(source, Totals()).plus(file.totals)
+        self._files.setdefault(source, []).append(file)
         for info in infos:
             self._distinct.see(info.least_hashes)
 

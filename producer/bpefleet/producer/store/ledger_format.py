@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from bpefleet.kernel import KernelError
@@ -15,7 +15,7 @@ from bpefleet.shared.wire.keys import LARGEST_PAYLOAD
 from bpefleet.shared.wire.messages import Counted, Int, Message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
 FOLDED: Final = "folded.counts"
@@ -24,6 +24,8 @@ _MANY: Final = "folded*.counts"
 _PARTS: Final = "part-*.counts"
 _GROUP: Final = "group-{:08}.counts"
 _GROUPS: Final = "group-*.counts"
+_JOINED: Final = "joined-{:08}-{}.counts"
+_JOINS: Final = "joined-*.counts"
 _LONGEST_HEAD: Final = 1 << 26
 """Bytes of the first line: the numbers of some eight million chunks."""
 _LARGEST: Final = 1 << 56
@@ -125,13 +127,41 @@ def read_sums(folder: Path, sources: Sequence[int]) -> dict[int, Totals]:
 
 def _said(folder: Path, count: int | None) -> Iterator[tuple[set[int], Counted | Totals]]:
     chunks: set[int] = set()
-    for path in files_in(folder):
+    standing: list[Collection[int]] = []
+    many, parts = divided(files_in(folder))
+    said = []
+    for path in many:
+        with explained(path), suppress(FileNotFoundError):  # compacted just now
+            said.append((path, *said_by(path, count)))
+    for path, more, sums in sorted(said, key=larger_first):
+        with explained(path):
+            if not chunks.isdisjoint(more) and not demand_whole(more, standing):
+                continue
+        standing.append(more)
+        chunks |= more
+        yield more, sums
+    for path in parts:
         # A running producer may have compacted it just now.
-        if is_folded(path) or (first_of(path) not in chunks and os.path.lexists(path)):
+        if first_of(path) not in chunks and os.path.lexists(path):
             with explained(path):
                 more, sums = said_by(path, count)
             chunks |= more
             yield more, sums
+
+
+def divided(files: Iterable[Path]) -> tuple[list[Path], list[Path]]:
+    """The ledger's files with many chunks, and those with one."""
+    many: list[Path] = []
+    parts: list[Path] = []
+    for path in files:
+        (parts if is_part(path) else many).append(path)
+    return many, parts
+
+
+def larger_first(said: tuple[Path, Collection[int], object]) -> tuple[int, bool, str]:
+    """The order in which files with many chunks are looked at: what replaced others comes first."""
+    path, chunks, _ = said
+    return -len(chunks), not is_folded(path), path.name
 
 
 def folded_name(source: int) -> str:
@@ -147,6 +177,15 @@ def part_name(chunk: int) -> str:
 def group_name(chunks: Iterable[int]) -> str:
     """What the file is called that has some chunks of a source, which were added together."""
     return _GROUP.format(min(chunks))
+
+
+def joined_name(chunks: Collection[int]) -> str:
+    """What the file is called that several files were put together into.
+
+    It is called after its first chunk and how many it has: no two files with some of the same
+    chunks have one name, so that none ever takes the place of one that is being read.
+    """
+    return _JOINED.format(min(chunks), len(chunks))
 
 
 def is_folded(path: Path) -> bool:
@@ -174,7 +213,7 @@ def files_in(folder: Path) -> list[Path]:
             raise DamagedError(f"{folder} is not a folder", hint="put the folder back in its place")
         parts = [*folder.glob(_GROUPS), *folder.glob(_PARTS)]
         numbered = sorted(part for part in parts if part.stem.partition("-")[2].isdecimal())
-        return [*sorted(folder.glob(_MANY)), *numbered]
+        return [*sorted(folder.glob(_MANY)), *sorted(folder.glob(_JOINS)), *numbered]
 
 
 def said_by(path: Path, chunks: int | None) -> tuple[set[int], Counted | Totals]:
@@ -192,7 +231,8 @@ def said_by(path: Path, chunks: int | None) -> tuple[set[int], Counted | Totals]
     else:
         folded = FoldedHead.from_bytes(head)
         found, said = set(folded.chunks), folded.totals
-        if not is_folded(path) and path.name != group_name(found or {-1}):
+        named = {group_name(found), joined_name(found)} if found else set()
+        if not is_folded(path) and path.name not in named:
             raise ValueError("it has other chunks than its name says")
     if odd := [n for n in found if n < 0 or (chunks is not None and n >= chunks)]:
         raise ValueError(f"the run has no chunk {odd[0]}")
@@ -201,17 +241,29 @@ def said_by(path: Path, chunks: int | None) -> tuple[set[int], Counted | Totals]
     return found, said
 
 
-def payload_in(path: Path) -> bytes:
-    """The payload in a file of the ledger."""
+def payload_place(path: Path) -> int:
+    """How many bytes of a file of the ledger are before its payload."""
     with _opened(path) as file:
         start = len(_head(file))
         size = os.fstat(file.fileno()).st_size - start
     if is_part(path) and size > LARGEST_PAYLOAD:
         raise ValueError(f"{size:,} bytes are more than the counts of a chunk can be")
-    # Not the buffered file: it would copy everything to join its buffer with the rest.
-    with _opened(path, buffering=0) as raw:
-        raw.seek(start)
-        return raw.read()
+    return start
+
+
+def demand_whole(found: Collection[int], others: Iterable[Collection[int]]) -> bool:
+    """Whether a file stands for chunks, some of which other files stand for.
+
+    Returns:
+        False if all of them are in one of the others, which replaced this one.
+
+    Raises:
+        ValueError: Some are, and some are not, which nothing that died leaves behind.
+    """
+    wanted = set(found)
+    if any(wanted.issubset(other) for other in others):
+        return False
+    raise ValueError("other files have some of its chunks")
 
 
 @contextmanager

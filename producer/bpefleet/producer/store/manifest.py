@@ -114,7 +114,8 @@ class Manifest(Message, frozen=True, forbid_unknown_fields=False, omit_defaults=
         missing: The chunks that the run did without.
         run: The run's id.
         options: What decides the tokenizer.
-        sources: The corpus.
+        sources: The corpus: its files, up to a thousand; `plan.json` has all.
+        more_sources: How many files there are besides.
         totals: What was counted and made.
         files: The artifacts by name, with their SHA-256 (hex).
         counts_of: The run whose counts were merged again, in words; empty if this one counted.
@@ -131,6 +132,7 @@ class Manifest(Message, frozen=True, forbid_unknown_fields=False, omit_defaults=
     totals: Sums
     files: dict[str, str]
     counts_of: str = ""
+    more_sources: Natural = 0
     longest_token: LongestToken | None = None
     ended: float | None = None
     mixture: tuple[SourceView, ...] = ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from bpefleet.producer.store.ledger_format import Totals
@@ -35,7 +34,7 @@ def source_views(plan: Plan, sums: Mapping[int, Totals]) -> tuple[SourceView, ..
     """The sources of a mixture, and what is counted of them; none if the run is of plain paths."""
     if not plan.is_mixture:
         return ()
-    files = Counter(file.source for file in plan.files)
+    files = plan.totals.files_of
     times = plan.scale.times
     found = [sums.get(index, Totals()) for index in range(len(times))]
     whole = sum(n * each.pretokens for n, each in zip(times, found, strict=True))

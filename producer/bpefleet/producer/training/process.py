@@ -47,7 +47,7 @@ def main() -> None:
         ledger = Ledger(
             directory.counts,
             plan.digest,
-            chunks=len(plan.chunks),
+            chunks=plan.chunk_count,
             sources=plan.chunk_sources,
             tidy=False,
         )

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _MOST: Final = (1 << 64) - 1
 """The greatest count there is."""
+_LISTED: Final = 1000
+"""Files of the corpus that the manifest lists; how many more there are it says, too."""
 _SHOWN: Final = 4096
 """Bytes of the longest token that the manifest spells."""
 
@@ -77,7 +79,8 @@ def train_tokenizer(
         missing=facts.missing,
         run=directory.plan.run,
         options=options,
-        sources=tuple(Source(file.path, file.size) for file in directory.plan.files),
+        sources=tuple(Source(file.path, file.size) for file in directory.first_files(_LISTED)),
+        more_sources=max(0, directory.plan.totals.files - _LISTED),
         totals=_sums(directory, totals, unique, merged),
         files=files,
         counts_of=facts.counts_of,
@@ -140,7 +143,7 @@ def _sums(directory: RunDirectory, totals: Totals, unique: int, merged: Merged) 
     plan, made = directory.plan, len(merged.merges)
     return Sums(
         bytes=totals.bytes_read,
-        chunks=len(plan.chunks),
+        chunks=plan.chunk_count,
         pretokens=totals.pretokens,
         unique_pretokens=unique,
         replaced=totals.replaced,

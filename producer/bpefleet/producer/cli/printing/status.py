@@ -192,7 +192,7 @@ def show_failed(path: Path, *, as_json: bool) -> None:
         OutputError: The directory cannot be read.
     """
     directory = RunDirectory.open(path)
-    counted, _, _ = read_counted(directory.counts, len(directory.plan.chunks))
+    counted, _, _ = read_counted(directory.counts, directory.plan.chunk_count)
     failed = failures(directory, counted)
     if as_json:
         click.echo(json_text([f.to_json() for f in failed]))
@@ -218,8 +218,8 @@ def show_attempts(path: Path, chunk: int, *, as_json: bool) -> None:
         OutputError: The directory cannot be read.
     """
     directory = RunDirectory.open(path)
-    if chunk >= len(directory.plan.chunks):
-        raise UsageError(f"{path} has chunks 0 to {len(directory.plan.chunks) - 1}")
+    if chunk >= directory.plan.chunk_count:
+        raise UsageError(f"{path} has chunks 0 to {directory.plan.chunk_count - 1}")
     attempts = read_attempts(path).get(chunk, [])
     if as_json:
         click.echo(json_text([a.to_json() for a in attempts]))

@@ -78,6 +78,8 @@ def _is_plain(head: bytes) -> bool:
 
 def _wide(head: bytes) -> str:
     """UTF-16 without a mark: ASCII characters with a NUL byte before or after each."""
+    if b"\0" not in head:
+        return ""
     pairs = len(head) // 2
     first, second = head[: 2 * pairs : 2], head[1 : 2 * pairs : 2]
     for name, letters, nuls in (("UTF-16LE", first, second), ("UTF-16BE", second, first)):

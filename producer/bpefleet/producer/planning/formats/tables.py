@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pyarrow import DataType, RecordBatch, Schema
 
-    from bpefleet.producer.planning.sources import SourceFile
+    from bpefleet.producer.planning.columns.source_file import SourceFile
     from bpefleet.shared.corpus.files import File
 
 _SAMPLE: Final = 1000

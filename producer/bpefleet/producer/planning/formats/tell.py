@@ -38,10 +38,24 @@ if TYPE_CHECKING:
 
     from bpefleet.shared.corpus.files import File
 
-_HEAD: Final = 8192
+HEAD: Final = 8192
+"""Bytes of a file that are looked at first."""
 _RECORDS: Final = 1 << 20
-"""Bytes of a file that are looked at, and that two records of JSON Lines are looked for in."""
+"""Bytes of a file that two records of JSON Lines are looked for in."""
 _BLANK: Final = b"\xef\xbb\xbf \t\r\n"
+
+
+def begins_as_text(head: bytes, path: str) -> bool:
+    """Whether nothing tells a file in a folder from plain text.
+
+    Args:
+        head: Its first `HEAD` bytes, or all that there are.
+        path: Its name.
+    """
+    named = path.rpartition(".")[2].lower() in ENDINGS
+    if named or b"\0" in head or by_first_bytes(head):
+        return False
+    return head.lstrip(_BLANK)[:1] != b"{"
 
 
 def format_of(file: File, path: str, *, picked: bool, asked: str = AUTO) -> str:
@@ -64,7 +78,7 @@ def format_of(file: File, path: str, *, picked: bool, asked: str = AUTO) -> str:
         OSError: It cannot be read.
         SourceError: It is compressed, and the data are damaged.
     """
-    head = file.pread(_HEAD, 0)
+    head = file.pread(HEAD, 0)
     found = by_first_bytes(head)
     if asked == COUNTS:
         return _counts(found)
@@ -100,7 +114,7 @@ def _inside(
     asked: str,
 ) -> str:
     """The format of a compressed file."""
-    head = data(_HEAD)
+    head = data(HEAD)
     found = by_first_bytes(head) or _kind(head, partial(data, _RECORDS), ending, picked, asked)
     if found in (TEXT, JSON_LINES):
         return f"{found}+{compression}"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import glob
 import os
 import re
+from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from bpefleet.producer.planning.columns.files import Files
 from bpefleet.producer.planning.formats.names import AUTO
 from bpefleet.producer.planning.mixture.source import PlannedSource
 from bpefleet.producer.planning.mixture.weights import Scale
@@ -22,14 +24,13 @@ if TYPE_CHECKING:
 
     from bpefleet.producer.planning.mixture.source import Source
     from bpefleet.producer.planning.options import Request
-    from bpefleet.producer.planning.sources import SourceFile
 
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://")
 
 
 def list_corpus(
     request: Request, check: Callable[[], object]
-) -> tuple[tuple[PlannedSource, ...], list[SourceFile]]:
+) -> tuple[tuple[PlannedSource, ...], Files]:
     """The sources of a run, and their files in order.
 
     Raises:
@@ -42,32 +43,46 @@ def list_corpus(
             request.sources, out=request.out, asked=request.format, text_field=field, check=check
         )
         return (PlannedSource(),), files
-    planned, files = [], []
-    homes: dict[str, str] = {}
+    planned: list[PlannedSource] = []
+    files = Files()
+    homes: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for index, source in enumerate(request.mixture):
         found = _files(source, request, check)
-        for file in found:
-            if (other := homes.setdefault(file.path, source.name)) != source.name:
-                raise UsageError(
-                    f"{file.path} is in two sources: {other} and {source.name}",
-                    hint="give one of them a greater weight to count it more often",
-                )
-        share = source.share(sum(file.text for file in found))
+        share = source.share(found.text)
         folders = frozenset(_folders(source.paths)) if share < WHOLE else None
-        files += [
-            replace(file, source=index, name="" if folders is None else name_of(file.path, folders))
-            for file in found
-        ]
+        for file in found:
+            _demand_one_home(file.path, source.name, homes)
+            name = "" if folders is None else name_of(file.path, folders)
+            files.append(replace(file, source=index, name=name))
         planned.append(PlannedSource(source.name, str(source.weight), share, source.text_field))
     weights = [source.weight for source in request.mixture]
     text = [0] * len(planned)
-    for file in files:
-        text[file.source] += planned[file.source].taken(file.text)
+    for number, held in files.texts():
+        text[number] += planned[number].taken(held)
     Scale.of(weights).demand_room(text, [source.name for source in planned])
     return tuple(planned), files
 
 
-def _files(source: Source, request: Request, check: Callable[[], object]) -> list[SourceFile]:
+def _demand_one_home(path: str, source: str, homes: defaultdict[str, dict[str, str]]) -> None:
+    """Make sure that a file is in one source only.
+
+    Args:
+        path: The file.
+        source: The source it was found in.
+        homes: By folder and name, the sources of the files before; gets this one's.
+
+    Raises:
+        UsageError: It was found in another.
+    """
+    folder, _, name = path.rpartition("/")
+    if (other := homes[folder].setdefault(name, source)) != source:
+        raise UsageError(
+            f"{path} is in two sources: {other} and {source}",
+            hint="give one of them a greater weight to count it more often",
+        )
+
+
+def _files(source: Source, request: Request, check: Callable[[], object]) -> Files:
     try:
         return find_files(
             source.paths,

@@ -17,7 +17,7 @@ from bpefleet.shared.tokenizer.specials import split_special
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from bpefleet.producer.planning.sources import SourceFile
+    from bpefleet.producer.planning.columns.source_file import SourceFile
 
 MOST_SOURCES: Final = 24
 _PIECE: Final = 64 * 1024

@@ -18,7 +18,7 @@ from bpefleet.shared.wire.messages import Segment
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bpefleet.producer.planning.sources import SourceFile
+    from bpefleet.producer.planning.columns.source_file import SourceFile
     from bpefleet.shared.corpus.files import File
 
 REMEDY: Final = "name other text to measure on: --held-out FILE"

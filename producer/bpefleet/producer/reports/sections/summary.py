@@ -11,7 +11,7 @@ from bpefleet.producer.reports.sections.words import in_mb
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bpefleet.producer.planning.sources import SourceFile
+    from bpefleet.producer.planning.columns.source_file import SourceFile
     from bpefleet.producer.reports.document import Part
     from bpefleet.producer.reports.profile import Profile
     from bpefleet.producer.store.manifest import Manifest, Sums

@@ -45,7 +45,7 @@ def all_counted(this: Session, failed: dict[int, Failed]) -> tuple[Missing, ...]
         SourceChangedError: A file changed while it was counted.
     """
     directory = this.directory
-    left = set(range(len(directory.plan.chunks))) - this.ledger.chunks
+    left = set(range(directory.plan.chunk_count)) - this.ledger.chunks
     if this.stop.requested():
         raise InterruptedRunError("stopped", hint=kept(directory))
     reasons = _reasons(directory, left, failed)
@@ -64,7 +64,7 @@ def all_counted(this: Session, failed: dict[int, Failed]) -> tuple[Missing, ...]
             "the counts lack %s of %s chunks, %.3g %% of the corpus, as --allow-missing accepts: "
             "the tokenizer is not that of the whole corpus; the manifest lists what is missing",
             f"{len(missing):,}",
-            f"{len(directory.plan.chunks):,}",
+            f"{directory.plan.chunk_count:,}",
             100 * share,
             extra={"run": directory.plan.run},
         )
@@ -97,7 +97,7 @@ def _raise_failed(directory: RunDirectory, failed: dict[int, Failed]) -> NoRetur
     kinds = {failure.kind for failure in failed.values()}
     kind = (class_of(kinds.pop()) if len(kinds) == 1 else None) or ChunksFailedError
     raise kind(
-        f"{len(failed)} of {len(plan.chunks)} chunks failed; the others are counted and kept\n  "
+        f"{len(failed)} of {plan.chunk_count} chunks failed; the others are counted and kept\n  "
         + "\n  ".join(lines),
         hint=_remedy(kind, directory),
     )

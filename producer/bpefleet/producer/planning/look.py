@@ -1,0 +1,88 @@
+"""Looking at a file of this machine: what it is, and where it lies."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, Final
+
+from bpefleet.kernel.opening import opened_file
+from bpefleet.producer.planning.columns.source_file import SourceFile
+from bpefleet.producer.planning.formats.names import AUTO
+from bpefleet.producer.planning.formats.tell import HEAD, begins_as_text, format_of
+from bpefleet.shared.corpus.formats import KNOWN, TEXT
+from bpefleet.shared.errors import SourceError
+
+if TYPE_CHECKING:
+    from bpefleet.producer.planning.formats.expected import Expectations
+
+
+_FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+"""As `bpefleet.kernel.opening` opens files."""
+
+
+class Looker:
+    """Looks at one file after the other: a million in some seconds."""
+
+    def __init__(self, asked: str, expectations: Expectations) -> None:
+        self._asked = asked
+        self._expectations = expectations
+        self._folder = ""
+        self._place = ""
+
+    def look(self, path: str, *, picked: bool, is_link: bool) -> SourceFile:
+        """A file as it is now. What its format is called, if that is not read.
+
+        Args:
+            path: The file.
+            picked: As for `format_of`.
+            is_link: Whether it may be a link.
+        """
+        if not picked and self._asked == AUTO and (facts := _plain_text(path)) is not None:
+            place = self._absolute(path, is_link=is_link)
+            return SourceFile(place, facts.st_size, facts.st_mtime_ns)
+        with opened_file(path) as file:
+            facts = file.facts
+            size = facts.st_size
+            found = format_of(file, path, picked=picked, asked=self._asked)
+            rows, text = 0, None
+            if size and found != TEXT and found in KNOWN:
+                rows, text = self._expectations.rows_and_text(file, path, size, found)
+        place = self._absolute(path, is_link=is_link)
+        return SourceFile(place, size, facts.st_mtime_ns, found, rows, text)
+
+    def _absolute(self, path: str, *, is_link: bool) -> str:
+        folder, slash, name = path.rpartition("/")
+        if is_link:
+            found = os.path.realpath(path)
+        else:
+            if not self._place or folder != self._folder:
+                place = os.path.realpath(folder + slash or ".")
+                self._folder, self._place = folder, place.rstrip("/") + "/"
+            found = self._place + name
+        try:
+            found.encode()
+        except UnicodeEncodeError:
+            raise SourceError(
+                f"{found!r}: the name is not UTF-8, and jobs carry names as text",
+                hint="rename the file",
+            ) from None
+        return found
+
+
+def _plain_text(path: str) -> os.stat_result | None:
+    """What the system says of a file that is plain text by all signs; None of any other.
+
+    A shorter way to what `format_of` says of most files of a large folder.
+    """
+    descriptor = os.open(path, _FLAGS)
+    try:
+        facts = os.fstat(descriptor)
+        head = os.pread(descriptor, HEAD, 0) if stat.S_ISREG(facts.st_mode) else b""
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    # A network file system may give less at once than asked for.
+    is_all = 0 < len(head) == min(HEAD, facts.st_size)
+    return facts if is_all and begins_as_text(head, path) else None
