@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bpefleet.producer.store.exchanged import Exchanged, Parts
-    from bpefleet.producer.store.ledger import Ledger
+    from bpefleet.producer.store.settled import Settled
 
 
 def read_counted(
@@ -53,7 +53,7 @@ def told_of(parts: Parts) -> Exchanging | None:
 class AllCounted:
     """The chunks that are counted: a collection of their indexes."""
 
-    def __init__(self, ledger: Ledger, exchanged: Exchanged | None = None) -> None:
+    def __init__(self, ledger: Settled, exchanged: Exchanged | None = None) -> None:
         """Look at a run's ledger, and at that of its exchange, if it has one."""
         self._ledger = ledger
         self._exchanged = exchanged
@@ -100,6 +100,16 @@ class AllCounted:
         if self._exchanged is None:
             return None
         return told_of(self._exchanged.parts)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens written, where chunks are encoded."""
+        return self._ledger.tokens
+
+    @property
+    def documents(self) -> int:
+        """Likewise documents."""
+        return self._ledger.documents
 
     @property
     def unique(self) -> int:
