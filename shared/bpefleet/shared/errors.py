@@ -3,6 +3,7 @@
     BpefleetError
     ├── UsageError             a wrong option or argument
     ├── UnknownTokenError      an id that a tokenizer does not have; a ValueError, too
+    ├── SpecialTokenError      a special token where none is allowed; a ValueError, too
     ├── EncodingError          text that a rule cannot split in sensible time
     ├── SourceError            the corpus: missing, empty, unreadable
     │   ├── InvalidTextError   bytes that are not UTF-8, in strict mode
@@ -79,6 +80,12 @@ class UnknownTokenError(BpefleetError, ValueError):
         """Make the error; `unknown` is the id."""
         super().__init__(message)
         self.id = unknown
+
+
+class SpecialTokenError(BpefleetError, ValueError):
+    """A text to be encoded has a special token that the caller disallowed."""
+
+    exit_code = ExitCode.USAGE
 
 
 class EncodingError(BpefleetError):

@@ -26,9 +26,13 @@ class Parts(Protocol):
     """What of a tokenizer the files hold. `Tokenizer`, which makes use of this module, has it."""
 
     special_tokens: dict[str, int]
-    merges: list[tuple[bytes, bytes]]
+    ignore_merges: bool
     pattern: Pattern
     ranks: dict[bytes, int]
+
+    @property
+    def merges(self) -> list[tuple[bytes, bytes]]:
+        """Pairs of tokens, in order."""
 
     @property
     def spelled(self) -> Mapping[bytes, str]:
@@ -60,7 +64,7 @@ def tokenizer_json(tokenizer: Parts) -> dict[str, Any]:
             "end_of_word_suffix": None,
             "fuse_unk": False,
             "byte_fallback": False,
-            "ignore_merges": False,
+            "ignore_merges": tokenizer.ignore_merges,
             "vocab": _model_vocab(tokenizer),
             "merges": [[spelled[left], spelled[right]] for left, right in tokenizer.merges],
         },

@@ -7,37 +7,44 @@ in one way only, so a token's bytes name its pair.
 
 from __future__ import annotations
 
+import os
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 import orjson
 
-from bpefleet.shared.errors import OutputError, UnknownTokenError, UsageError
+from bpefleet.shared.errors import (
+    OutputError,
+    SpecialTokenError,
+    UnknownTokenError,
+    UsageError,
+)
 from bpefleet.shared.pretokens.bytelevel import spell
 from bpefleet.shared.pretokens.engines import why_not_huggingface, why_not_tiktoken
 from bpefleet.shared.pretokens.patterns import Pattern, resolve
-from bpefleet.shared.tokenizer.encoding import OrdinaryEncoder
+from bpefleet.shared.tokenizer.encoding import Encoded, Errors, TextEncoder
 from bpefleet.shared.tokenizer.gpt2_files import read_bytes, read_merges, read_vocab
 from bpefleet.shared.tokenizer.huggingface import tokenizer_json
+from bpefleet.shared.tokenizer.merges import merges_of
+from bpefleet.shared.tokenizer.places import Located, locate
 from bpefleet.shared.tokenizer.specials import split_special
+from bpefleet.shared.tokenizer.streaming import characters, stretches
 from bpefleet.shared.wire.messages import Message, MessageError
 
 if TYPE_CHECKING:
-    import os
-    import re
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     import tiktoken
     import tokenizers
-
-    from bpefleet.kernel import Cutter
+    from typing_extensions import Buffer
 
 MANIFEST: Final = "manifest.json"
 VOCAB: Final = "vocab.json"
 MERGES: Final = "merges.txt"
 
-_BUFFER: Final = 64 * 1024
+if TYPE_CHECKING:
+    Special = Literal["all"] | Collection[str]
 
 
 class Tokenizer:
@@ -45,10 +52,11 @@ class Tokenizer:
 
     Attributes:
         vocab: Id to bytes, special tokens included.
-        merges: Pairs of tokens (bytes) in the order in which they are merged.
         special_tokens: Special token to id.
         pattern: The split rule.
         ranks: Bytes to id of all but the special tokens; a lower id merges first.
+        ignore_merges: Whether a pre-token that is a token is that token, even where merging does
+            not make it: as in tiktoken, where a trained vocabulary has no such tokens.
     """
 
     def __init__(
@@ -64,11 +72,61 @@ class Tokenizer:
             ValueError: A merge's result is not in the vocabulary, or ids do not rise with the
                 merges.
         """
-        self.special_tokens = dict(special_tokens or {})
-        self.vocab = dict(vocab) | {i: t.encode() for t, i in self.special_tokens.items()}
+        self._make(_ranks(vocab, merges), special_tokens or {}, pattern, vocab)
         self.merges = list(merges)
+
+    @classmethod
+    def from_ranks(
+        cls,
+        ranks: Mapping[bytes, int],
+        special_tokens: Mapping[str, int] | None = None,
+        *,
+        pattern: str = "cl100k",
+        merges: Sequence[tuple[bytes, bytes]] | None = None,
+        ignore_merges: bool = True,
+    ) -> Self:
+        """Make a tokenizer of any vocabulary: of tiktoken's kind, or Hugging Face's with `merges`.
+
+        Args:
+            ranks: Token to id; those neighbours merge first whose joined bytes have the lowest.
+            special_tokens: Special token to id.
+            pattern: The split rule: a name, or a regex.
+            merges: Pairs of tokens, if they merge in this order instead.
+            ignore_merges: Whether a pre-token that is a token is that token, merged or not. It
+                always is without `merges`.
+
+        Raises:
+            ValueError: A byte is no token.
+            UsageError: There is no such pattern.
+        """
+        if missing := [byte for byte in range(256) if bytes([byte]) not in ranks]:
+            raise ValueError(f"the vocabulary has no token for the byte {missing[0]:#04x}")
+        made = cls.__new__(cls)
+        vocab = {number: token for token, number in ranks.items()}
+        made._make(ranks, special_tokens or {}, pattern, vocab)
+        made.ignore_merges = ignore_merges or merges is None
+        if merges is not None:
+            made._listed = made.merges = list(merges)  # noqa: SLF001  its own
+        return made
+
+    def _make(
+        self,
+        ranks: Mapping[bytes, int],
+        special_tokens: Mapping[str, int],
+        pattern: str,
+        vocab: Mapping[int, bytes],
+    ) -> None:
+        self.special_tokens = dict(special_tokens)
+        self.ranks = dict(ranks)
+        self.vocab = dict(vocab) | {i: t.encode() for t, i in self.special_tokens.items()}
         self.pattern: Pattern = resolve(pattern)
-        self.ranks = _ranks(vocab, self.merges)
+        self.ignore_merges = False
+        self._listed: list[tuple[bytes, bytes]] | None = None
+
+    @cached_property
+    def merges(self) -> list[tuple[bytes, bytes]]:
+        """Pairs of tokens (bytes) in the order in which they are merged."""
+        return merges_of(self.ranks)
 
     @cached_property
     def spelled(self) -> dict[bytes, str]:
@@ -76,13 +134,44 @@ class Tokenizer:
         return {token: spell(token) for token in self.ranks}
 
     @classmethod
-    def load(cls, directory: str | os.PathLike[str]) -> Self:
-        """Load the tokenizer of a finished run.
+    def load(
+        cls,
+        source: str | os.PathLike[str],
+        *,
+        pattern: str = "",
+        special_tokens: Mapping[str, int] | None = None,
+    ) -> Tokenizer:
+        """Load a tokenizer, of whatever kind.
+
+        What is in Hugging Face's format and no byte-level BPE is encoded by `tokenizers` (the extra
+        `bpefleet[huggingface]`), with the same interface.
+
+        Args:
+            source: The directory of a finished run, or another with a `tokenizer.json`; such a
+                file; a file of tiktoken's; or the name of an encoding or a model that tiktoken
+                knows.
+            pattern: Of a file of tiktoken's, how text is split: a name, or a regex.
+            special_tokens: Likewise, special token to id.
 
         Raises:
-            OutputError: The directory holds no finished run, is damaged, or cannot be read.
+            OutputError: There is no such tokenizer, or it is damaged, or cannot be read.
+            SourceError: tiktoken cannot fetch it.
+            UsageError: A file of tiktoken's needs a pattern, or an extra is missing.
         """
-        folder = Path(directory)
+        from bpefleet.shared.tokenizer import loading  # noqa: PLC0415  it makes these
+
+        path = Path(source)
+        if not os.path.exists(path) and loading.may_be_name(source):  # noqa: PTH110  never raises
+            return loading.load_named(str(source))
+        other = path / loading.TOKENIZER_JSON
+        if os.path.exists(other) and not (path / MANIFEST).exists():  # noqa: PTH110  likewise
+            path = other
+        if os.path.isfile(path):  # noqa: PTH113  likewise
+            return loading.load_file(path, pattern, special_tokens or {})
+        return cls._of_run(path)
+
+    @classmethod
+    def _of_run(cls, folder: Path) -> Self:
         try:
             rule = _rule(read_bytes(folder / MANIFEST))
             files = folder / VOCAB, folder / MERGES
@@ -120,23 +209,131 @@ class Tokenizer:
         tokens, special = read_vocab(Path(vocab), special_tokens or ())
         return cls(tokens, read_merges(Path(merges)), special, pattern)
 
-    def encode(self, text: str) -> list[int]:
+    def encode(
+        self,
+        text: str,
+        *,
+        allowed_special: Special = "all",
+        disallowed_special: Special = (),
+    ) -> list[int]:
         """The ids of a text. Special tokens in it become theirs, the longest first.
 
         What a regex of one's own matches nowhere has no ids, as it was not counted.
 
+        Args:
+            text: Any; lone halves of surrogate pairs become U+FFFD.
+            allowed_special: The special tokens that become their ids. Others are text.
+            disallowed_special: Those that must not be in the text; `all` that are not allowed.
+
         Raises:
             EncodingError: A regex of one's own takes too long on the text.
+            SpecialTokenError: There is a special token that is disallowed. It is a `ValueError`.
         """
-        if self._special is None:
-            return self._ordinary.encode(text)
-        ids: list[int] = []
-        start = 0
-        for match in self._special.finditer(text):
-            ids += self._ordinary.encode(text[start : match.start()])
-            ids.append(self.special_tokens[match[0]])
-            start = match.end()
-        return ids + self._ordinary.encode(text[start:])
+        return self._encoder.encode(
+            text, self._allowed([text], allowed_special, disallowed_special)
+        )
+
+    def encode_to_array(
+        self,
+        text: str,
+        *,
+        allowed_special: Special = "all",
+        disallowed_special: Special = (),
+    ) -> memoryview:
+        """The ids as `encode` gives them, 32 bits each: `numpy.asarray` takes them without a copy.
+
+        Raises:
+            EncodingError: As for `encode`.
+            SpecialTokenError: Likewise.
+        """
+        return self._encoder.array(text, self._allowed([text], allowed_special, disallowed_special))
+
+    def encode_with_offsets(
+        self,
+        text: str,
+        *,
+        allowed_special: Special = "all",
+        disallowed_special: Special = (),
+    ) -> Located:
+        """The ids as `encode` gives them, with where they come from: in bytes and in characters.
+
+        Raises:
+            EncodingError: As for `encode`.
+            SpecialTokenError: Likewise.
+        """
+        allowed = self._allowed([text], allowed_special, disallowed_special)
+        return locate(text, self._encoder.located(text, allowed))
+
+    def encode_batch(
+        self,
+        texts: Iterable[str],
+        *,
+        threads: int | None = None,
+        allowed_special: Special = "all",
+        disallowed_special: Special = (),
+    ) -> list[list[int]]:
+        """The ids of each text.
+
+        Args:
+            texts: As for `encode`.
+            threads: How many may work at a time, without the GIL; as many as there are processors
+                for this process where it is None.
+            allowed_special: As for `encode`.
+            disallowed_special: Likewise.
+
+        Raises:
+            EncodingError: As for `encode`.
+            SpecialTokenError: Likewise.
+        """
+        texts = list(texts)
+        allowed = self._allowed(texts, allowed_special, disallowed_special)
+        threads = threads or len(os.sched_getaffinity(0))
+        return self._encoder.batch(texts, allowed, threads=threads).lists()
+
+    def encode_documents(
+        self,
+        data: Buffer,
+        offsets: Buffer,
+        *,
+        threads: int = 1,
+        allowed_special: Special = "all",
+        errors: Errors = "strict",
+        offset_bytes: Literal[4, 8] = 8,
+        counted: bool = False,
+    ) -> Encoded:
+        """The ids of documents that lie in one buffer, as in Arrow's arrays of text.
+
+        Args:
+            data: UTF-8.
+            offsets: Document i is `data[offsets[i]:offsets[i + 1]]`: native signed integers.
+            threads: How many may work at a time, without the GIL.
+            allowed_special: As for `encode`.
+            errors: `strict`, or `replace` for U+FFFD in the place of what is not UTF-8.
+            offset_bytes: Bytes of an offset.
+            counted: Whether only their number is wanted, and `ids` may be empty.
+
+        Raises:
+            EncodingError: As for `encode`.
+            InvalidUtf8: The data is not UTF-8 (`bpefleet.kernel`); its `offset` says where.
+            ValueError: The offsets descend or lie outside the data.
+        """
+        return self._encoder.documents(
+            data,
+            offsets,
+            threads=threads,
+            special=self._allowed((), allowed_special, ()),
+            errors=errors,
+            offset_bytes=offset_bytes,
+            counted=counted,
+        )
+
+    def count_tokens(self, text: str, *, allowed_special: Special = "all") -> int:
+        """How many ids `encode` gives, without making them.
+
+        Raises:
+            EncodingError: As for `encode`.
+        """
+        return self._encoder.count(text, self._allowed([text], allowed_special, ()))
 
     def encode_ordinary_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, where special tokens are text like any other.
@@ -144,27 +341,28 @@ class Tokenizer:
         Raises:
             EncodingError: A regex of one's own takes too long on one of them.
         """
-        return self._ordinary.encode_batch(texts)
+        return self.encode_batch(texts, allowed_special=())
 
-    def encode_iterable(self, texts: Iterable[str]) -> Iterator[int]:
+    def encode_iterable(
+        self, texts: Iterable[str], *, allowed_special: Special = "all"
+    ) -> Iterator[int]:
         """The ids of the texts joined, lazily.
 
         The same as `encode("".join(texts))`. Memory is that of one stretch of text between two
         cuts (see `bpefleet.kernel.Cutter`): some 64 KiB for the named rules on text with spaces,
         newlines or punctuation, a whole document for a user's regex.
+
+        Raises:
+            EncodingError: As for `encode`.
         """
-        held, enough = "", _BUFFER
-        for text in texts:
-            held += text
-            if len(held) < enough:
-                continue
-            data = held.encode(errors="surrogatepass")
-            cut = self._cutter.last(data, 1, max(1, len(data) - self._cutter.reach)) or 0
-            yield from self.encode(data[:cut].decode(errors="surrogatepass"))
-            held = data[cut:].decode(errors="surrogatepass")
-            # Where nothing can be cut, look again only once the text has doubled.
-            enough = max(_BUFFER, 2 * len(held))
-        yield from self.encode(held)
+        from bpefleet.kernel import Cutter  # noqa: PLC0415  only streams are cut
+
+        special = self._allowed((), allowed_special, ())
+        cutter = Cutter(
+            self.pattern.name, list(self.special_tokens) if special is None else special
+        )
+        for stretch in stretches(texts, cutter):
+            yield from self._encoder.encode(stretch, special)
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ids; bytes that are not UTF-8 become U+FFFD.
@@ -173,6 +371,22 @@ class Tokenizer:
             UnknownTokenError: There is no such id. It is a `ValueError`, and has the id as `id`.
         """
         return self.decode_bytes(ids).decode(errors="replace")
+
+    def decode_batch(self, batch: Iterable[Iterable[int]]) -> list[str]:
+        """The text of each list of ids.
+
+        Raises:
+            UnknownTokenError: As for `decode`.
+        """
+        return [self.decode(ids) for ids in batch]
+
+    def decode_stream(self, ids: Iterable[int]) -> Iterator[str]:
+        """The text of ids as they come, never half a character; joined, that of `decode`.
+
+        Raises:
+            UnknownTokenError: As for `decode`.
+        """
+        return characters(self.decode_bytes((number,)) for number in ids)
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
         """The bytes of ids.
@@ -202,8 +416,10 @@ class Tokenizer:
         Raises:
             UsageError: tiktoken's regex engine does not split by the pattern as it was counted.
         """
-        import tiktoken  # noqa: PLC0415  a worker never encodes; it need not pay for the import
+        import tiktoken  # noqa: PLC0415  most never need it
 
+        if self._listed is not None:
+            raise UsageError("tiktoken has no list of merges, and this tokenizer goes by its own")
         if why := why_not_tiktoken(self.pattern):
             raise UsageError(f"tiktoken cannot hold the pattern {self.pattern.option}: {why}")
         return tiktoken.Encoding(
@@ -225,19 +441,36 @@ class Tokenizer:
 
         return tokenizers.Tokenizer.from_str(orjson.dumps(tokenizer_json(self)).decode())
 
-    @cached_property
-    def _ordinary(self) -> OrdinaryEncoder:
-        return OrdinaryEncoder(self.ranks, self.pattern)
+    def _allowed(
+        self, texts: Sequence[str], allowed: Special, disallowed: Special
+    ) -> list[str] | None:
+        """The special tokens that are looked for; None for all.
+
+        Raises:
+            SpecialTokenError: A text has one that is disallowed.
+        """
+        known = set(self.special_tokens)
+        kept = known if allowed == "all" else known & set(allowed)
+        refused = known - kept if disallowed == "all" else set(disallowed)
+        if finder := split_special(refused):
+            for text in texts:
+                if match := finder.search(text):
+                    raise SpecialTokenError(
+                        f"the text has the special token {match[0]!r}, which is disallowed",
+                        hint="allow it by allowed_special, or take it for text by "
+                        "disallowed_special=()",
+                    )
+        return None if allowed == "all" else sorted(kept)
 
     @cached_property
-    def _cutter(self) -> Cutter:
-        from bpefleet.kernel import Cutter  # noqa: PLC0415  only streams are cut
-
-        return Cutter(self.pattern.name, list(self.special_tokens))
-
-    @cached_property
-    def _special(self) -> re.Pattern[str] | None:
-        return split_special(self.special_tokens)
+    def _encoder(self) -> TextEncoder:
+        return TextEncoder(
+            self.ranks,
+            self.pattern,
+            self.special_tokens,
+            merges=self._listed,
+            ignore_merges=self.ignore_merges,
+        )
 
 
 def _ranks(vocab: Mapping[int, bytes], merges: Sequence[tuple[bytes, bytes]]) -> dict[bytes, int]:

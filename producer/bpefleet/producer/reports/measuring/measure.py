@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.shared.tokenizer.encoding import OrdinaryEncoder
+from bpefleet.shared.tokenizer.encoding import TextEncoder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,8 +93,8 @@ def curve(tokenizer: Tokenizer, sources: Sequence[Source]) -> list[tuple[int, fl
     found = []
     for count in [*sizes, whole]:
         ranks = dict(islice(tokenizer.ranks.items(), count))
-        encoder = OrdinaryEncoder(ranks, tokenizer.pattern)
-        tokens = sum(map(len, encoder.encode_batch(texts)))
+        encoder = TextEncoder(ranks, tokenizer.pattern)
+        tokens = sum(map(encoder.count, texts))
         found.append((count, size / tokens if tokens else 0.0))
     return found
 

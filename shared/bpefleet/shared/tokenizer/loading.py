@@ -1,0 +1,131 @@
+"""What `Tokenizer.load` takes: which kind of tokenizer a name or path is."""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from bpefleet.shared.errors import OutputError, SourceError, UsageError
+from bpefleet.shared.pretokens.patterns import PATTERNS
+from bpefleet.shared.tokenizer import tokenizer_json
+from bpefleet.shared.tokenizer.gpt2_files import read_bytes
+from bpefleet.shared.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+    from pathlib import Path
+
+TOKENIZER_JSON: Final = "tokenizer.json"
+_NAME: Final = re.compile(r"[\w.:-]{1,100}")
+
+
+def may_be_name(source: str | os.PathLike[str]) -> bool:
+    """Whether a source that is no path may be a name that tiktoken knows."""
+    return isinstance(source, str) and _NAME.fullmatch(source) is not None
+
+
+def load_file(path: Path, pattern: str, special_tokens: Mapping[str, int]) -> Tokenizer:
+    """A tokenizer of a file: Hugging Face's `tokenizer.json`, or tiktoken's ranks.
+
+    Raises:
+        OutputError: The file cannot be read, or is none of these.
+        UsageError: It is tiktoken's, and there is no pattern; or `tokenizers` is needed.
+    """
+    try:
+        content = read_bytes(path)
+    except OSError as error:
+        raise OutputError(f"{path}: {error.strerror}") from None
+    if content.lstrip().startswith(b"{"):
+        return _of_json(path, content)
+    ranks = _ranks(path, content)
+    if not pattern:
+        raise UsageError(
+            f"{path}: a file of tiktoken's does not say how text is split",
+            hint=f"name the pattern, one of {', '.join(PATTERNS)}, or give a regex",
+        )
+    try:
+        return Tokenizer.from_ranks(ranks, special_tokens, pattern=pattern)
+    except ValueError as error:
+        raise OutputError(f"{path}: {error}") from None
+
+
+def load_named(name: str) -> Tokenizer:
+    """A tokenizer that tiktoken knows, by the name of an encoding or of a model.
+
+    Raises:
+        OutputError: There is no such file either.
+        SourceError: tiktoken cannot fetch it.
+    """
+    import tiktoken  # noqa: PLC0415  slow to import
+
+    try:
+        found = (
+            tiktoken.get_encoding(name)
+            if name in tiktoken.list_encoding_names()
+            else tiktoken.encoding_for_model(name)
+        )
+    except KeyError:
+        raise OutputError(
+            f"{name}: no finished tokenizer: there is no such directory or file, and tiktoken has "
+            "no encoding of that name",
+            hint="give the directory of a run, a tokenizer.json, or a name such as cl100k_base",
+        ) from None
+    except Exception as error:
+        raise SourceError(
+            f"tiktoken cannot fetch {name}: {error}",
+            hint="it downloads encodings; TIKTOKEN_CACHE_DIR is where it keeps them",
+        ) from error
+    parts: Any = found
+    pattern = tokenizer_json.named(parts._pat_str)  # noqa: SLF001  there is no other way
+    ranks, special_tokens = parts._mergeable_ranks, parts._special_tokens  # noqa: SLF001  likewise
+    return Tokenizer.from_ranks(ranks, special_tokens, pattern=pattern)
+
+
+def _of_json(path: Path, content: bytes) -> Tokenizer:
+    try:
+        parts = tokenizer_json.read(orjson.loads(content))
+        return Tokenizer.from_ranks(
+            parts.ranks,
+            parts.special_tokens,
+            pattern=parts.pattern,
+            merges=parts.merges,
+            ignore_merges=parts.ignore_merges,
+        )
+    except tokenizer_json.OtherKindError as error:
+        return _foreign(path, content, str(error))
+    except ValueError as error:
+        raise OutputError(f"{path}: no tokenizer: {error}") from None
+
+
+def _foreign(path: Path, content: bytes, why: str) -> Tokenizer:
+    from bpefleet.shared.tokenizer.foreign import of_json  # noqa: PLC0415  an extra
+
+    try:
+        return of_json(content)
+    except ImportError:
+        raise UsageError(
+            f"{path}: this tokenizer has {why}, so that encoding needs the package tokenizers",
+            hint="pip install 'bpefleet[huggingface]'",
+        ) from None
+    except Exception as error:  # noqa: BLE001  what tokenizers raises is no more than that
+        raise OutputError(f"{path}: no tokenizer: {error}") from None
+
+
+def _ranks(path: Path, content: bytes) -> dict[bytes, int]:
+    """The content of a file of tiktoken's: on each line a token in base64, and its rank."""
+    ranks = {}
+    for number, line in enumerate(content.splitlines(), 1):
+        try:
+            if line:
+                token, rank = line.split()
+                ranks[base64.b64decode(token, validate=True)] = int(rank)
+        except ValueError:
+            raise OutputError(
+                f"{path}: line {number} is no token with its rank, and the file no tokenizer.json",
+                hint="give the directory of a run, a tokenizer.json, or a file of tiktoken's",
+            ) from None
+    return ranks
