@@ -119,6 +119,7 @@ def test_counts_that_are_lost_are_made_again(
     assert not list(exchange.iterdir())
 
 
+@pytest.mark.slow
 def test_an_exchange_that_is_gone_when_the_run_goes_on(
     slow: Task, launch: Launcher, out: Path, exchange: Path
 ) -> None:
@@ -137,6 +138,7 @@ def test_an_exchange_that_is_gone_when_the_run_goes_on(
     slow.check(out)
 
 
+@pytest.mark.slow
 def test_a_full_exchange(many: Task, launch: Launcher, out: Path, exchange: Path) -> None:
     mount = ("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", exchange)
     if subprocess.run(mount, check=False, capture_output=True).returncode:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from bpefleet.shared.process.text import printable
 from bpefleet.shared.wire.detail import BOUNDS, STATES, Detail
 from bpefleet.shared.wire.messages import MessageError
-from bpefleet.shared.wire.status import COUNT, DONE, MERGE, Snapshot
+from bpefleet.shared.wire.status import COUNT, DONE, ENCODE, MERGE, WRITE, Snapshot
 
 RUN_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,100}")
 _STRETCH: Final = re.compile(r"(.)\1*", re.DOTALL)
@@ -80,7 +80,7 @@ def _check(detail: Detail) -> None:
 
 def agreed(now: Snapshot, detail: Detail) -> Detail:
     """The detail, brought up to a newer snapshot: a producer posts none after counting."""
-    if now.stage == COUNT:
+    if now.stage in (COUNT, ENCODE):
         return detail
     idle = tuple(replace(w, chunk=None, doing="", since=0.0) for w in detail.workers)
     return replace(detail, states=_states_after(now, detail.states), workers=idle)
@@ -92,7 +92,7 @@ def _states_after(now: Snapshot, states: str) -> str:
     )
     if now.counted == now.chunks:
         return counted * now.chunks
-    if now.stage in (MERGE, DONE):  # without what may be missing
+    if now.stage in (MERGE, WRITE, DONE):  # without what may be missing
         return re.sub(f"[{waiting}{running}{queued}]", counted, states)
     finished = states.count(counted) + states.count(running) == now.counted
     return states.replace(running, counted if finished else waiting).replace(queued, waiting)

@@ -112,6 +112,8 @@ class Folding:
     def is_known(self, event: Event) -> bool:
         """Whether all that an event tells is noted already: it came again."""
         chunk, body, kind = event.chunk, event.body, event.kind
+        if kind not in self._stores:  # no job of this run
+            return True
         if isinstance(body, Failed):
             lane = self._lanes.get(kind)
             in_flight = lane is not None and lane.states.is_in_flight(chunk, event.attempt)

@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from bpefleet.producer.files.atomic import read_whole
 from bpefleet.producer.files.lock import LOCK, holder
 from bpefleet.producer.observing.expected_text import ExpectedText
-from bpefleet.producer.store.counted import read_counted
 from bpefleet.producer.store.directory import PLAN, RunDirectory
 from bpefleet.producer.store.history import ATTEMPTS, read_attempts
 from bpefleet.producer.store.mixture import source_views
+from bpefleet.producer.store.settled import read_settled
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.tokenizer import MANIFEST
 from bpefleet.shared.wire.messages import MessageError
@@ -39,7 +39,8 @@ def failures(directory: RunDirectory, counted: set[int]) -> list[Failure]:
         OutputError: The history cannot be read.
     """
     found = []
-    for chunk, attempts in sorted(read_attempts(directory.path).items()):
+    kind = directory.plan.kind.name
+    for chunk, attempts in sorted(read_attempts(directory.path, kind).items()):
         known = 0 <= chunk < directory.plan.chunk_count
         if known and chunk not in counted and attempts[-1].final:
             found.append(_failure(directory, attempts))
@@ -54,15 +55,15 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
     """
     plan = directory.plan
     sources = plan.chunk_sources if plan.is_mixture else ()
-    counted, totals, by_source = read_counted(directory.counts, plan.chunk_count, sources)
+    counted, totals, by_source, (tokens, documents) = read_settled(directory, sources)
     failed = failures(directory, counted)
-    manifest = directory.manifest
+    manifest = None if plan.encoding else directory.manifest
     planned, started, ended = _times(directory, manifest)
     return Snapshot(
         run=plan.run,
         directory=str(directory.path.absolute()),
         producer="",
-        stage=DONE if manifest else STOPPED,
+        stage=DONE if directory.complete else STOPPED,
         updated=now,
         chunks=plan.chunk_count,
         counted=len(counted),
@@ -78,7 +79,7 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         workers=0,
         rate=0.0,
         eta=None,
-        merges=plan.options.merges,
+        merges=0 if plan.encoding else plan.options.merges,
         merges_made=manifest.totals.merges if manifest else 0,
         holding=False,
         planned=planned,
@@ -90,6 +91,10 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         records=totals.records,
         absent=totals.absent,
         sources=source_views(plan, by_source) if sources else (),
+        kind=plan.kind.name,
+        tokens=tokens,
+        documents=documents,
+        written=tokens if plan.encoding and directory.complete else 0,
     )
 
 

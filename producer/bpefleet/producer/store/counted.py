@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bpefleet.producer.store.exchanged import Exchanged
-    from bpefleet.producer.store.ledger import Ledger
+    from bpefleet.producer.store.settled import Settled
 
 
 def read_counted(
@@ -43,7 +43,7 @@ def read_counted(
 class AllCounted:
     """The chunks that are counted: a collection of their indexes."""
 
-    def __init__(self, ledger: Ledger, exchanged: Exchanged | None = None) -> None:
+    def __init__(self, ledger: Settled, exchanged: Exchanged | None = None) -> None:
         """Look at a run's ledger, and at that of its exchange, if it has one."""
         self._ledger = ledger
         self._exchanged = exchanged
@@ -83,6 +83,16 @@ class AllCounted:
             for source, totals in [*self._exchanged.parts.by_source.items()]:
                 found[source] = found.get(source, Totals()).plus(totals)
         return found
+
+    @property
+    def tokens(self) -> int:
+        """Tokens written, where chunks are encoded."""
+        return self._ledger.tokens
+
+    @property
+    def documents(self) -> int:
+        """Likewise documents."""
+        return self._ledger.documents
 
     @property
     def unique(self) -> int:

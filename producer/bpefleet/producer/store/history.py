@@ -156,16 +156,21 @@ class Journal:
     can be replayed. One that was given up as lost may still succeed: then it has two ends.
 
     Attributes:
-        tried: The number of attempts at counting each chunk, over all sessions.
+        tried: The number of attempts at each chunk, over all sessions.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, job: str = COUNT.name) -> None:
         """Open it.
+
+        Args:
+            directory: The run's.
+            job: The kind of job whose attempts are told.
 
         Raises:
             OutputError: It cannot be read or written.
         """
         self._path = directory / ATTEMPTS
+        self._job = job
         self._still = Lock()
         self._syncing = Lock()
         with _explained(self._path):
@@ -232,7 +237,7 @@ class Journal:
         self._end += len(data)
 
     def _tell(self, attempt: Attempt) -> None:
-        if attempt.job == COUNT.name:
+        if attempt.job == self._job:
             self.tried[attempt.chunk] += 1
 
     def has(self, chunk: int, attempt: str, outcome: str, job: str = COUNT.name) -> bool:
@@ -260,13 +265,14 @@ def read_attempts(directory: Path, job: str = COUNT.name) -> dict[int, list[Atte
 
 
 class History:
-    """The attempts at counting in a running run, read as they are added.
+    """The attempts of one kind in a running run, read as they are added.
 
     Attributes:
         attempts: By chunk, each chunk's in order, as of the last look.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, job: str = COUNT.name) -> None:
+        self._job = job
         self.attempts: dict[int, list[Attempt]] = {}
         self._path = directory / ATTEMPTS
         self._read = 0
@@ -284,7 +290,7 @@ class History:
                     return  # it is on its way
                 self._read += len(line)
                 for attempt in _parse(line):
-                    if attempt.job == COUNT.name:
+                    if attempt.job == self._job:
                         self.attempts.setdefault(attempt.chunk, []).append(attempt)
 
 

@@ -17,7 +17,10 @@ SPOOL: Final = "spool"
 """What is to be counted arrives, and is no file; what has arrived is counted meanwhile."""
 
 COUNT: Final = "count"
+ENCODE: Final = "encode"
 MERGE: Final = "merge"
+WRITE: Final = "write"
+"""The pieces of an encoded corpus are put together."""
 DONE: Final = "done"
 STOPPED: Final = "stopped"
 
@@ -143,7 +146,8 @@ class Snapshot(Message, frozen=True):
         run: Its id.
         directory: Its directory, on the producer's host.
         producer: The process that runs it, in words; empty if none does.
-        stage: `planned`, `spool`, `count`, `merge`, `done`, or `stopped` between two sessions.
+        stage: `planned`, `spool`, `count`, `merge`, `done`, or `stopped` between two sessions; of a
+            run that encodes `encode` and `write` in place of `count` and `merge`.
         updated: Unix seconds.
         chunks: All chunks of the plan; in stage `spool`, as many as have arrived.
         counted: Chunks in the ledger.
@@ -176,6 +180,10 @@ class Snapshot(Message, frozen=True):
         absent: Those of them that have no text.
         arriving: In stage `spool`: how much has arrived.
         sources: The sources of a mixture; none if the corpus is none.
+        kind: What is done with the chunks: `count` or `encode`.
+        tokens: Of a run that encodes: tokens of the encoded chunks.
+        documents: Likewise documents.
+        written: Of these tokens those in shards.
     """
 
     run: str
@@ -212,11 +220,20 @@ class Snapshot(Message, frozen=True):
     absent: Int = 0
     arriving: Arriving | None = None
     sources: tuple[SourceView, ...] = ()
+    kind: str = COUNT
+    tokens: Int = 0
+    documents: Int = 0
+    written: Int = 0
 
     @property
     def name(self) -> str:
         """The name of the run's directory, by which people know it."""
         return PurePath(self.directory).name
+
+    @property
+    def at_chunks(self) -> bool:
+        """Whether chunks are being counted or encoded."""
+        return self.stage in (SPOOL, COUNT, ENCODE)
 
     @property
     def resumed(self) -> bool:

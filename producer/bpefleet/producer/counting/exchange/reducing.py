@@ -43,7 +43,7 @@ class Reducing:
         units, still_open = there.sums, there.ledger.parts.open
         done = set(range(units)) - still_open
         self.states = ChunkStates(REDUCE, units, sorted(still_open), done)
-        self._ledger = session.ledger
+        self._ledger = session.counts
         self._there = there
         self._counting = counting
         self._signer = signer

@@ -10,7 +10,7 @@ from bpefleet.producer.observing.expected_text import ExpectedText
 from bpefleet.producer.observing.pace import Pace
 from bpefleet.producer.progress.step import step_of
 from bpefleet.producer.store.mixture import source_views
-from bpefleet.shared.wire.status import COUNT, SPOOL, Arriving, Failure, Running
+from bpefleet.shared.wire.status import SPOOL, Arriving, Failure, Running
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bpefleet.producer.queueing.chunk_states import ChunkStates
     from bpefleet.producer.queueing.sweep import Sweep
     from bpefleet.producer.spooling.arrived import Arrived
-    from bpefleet.producer.store.counted import AllCounted
+    from bpefleet.producer.store.settled import Settled
     from bpefleet.shared.wire.status import Snapshot
 
 _RATE_OVER: Final = 30.0
@@ -35,7 +35,7 @@ class CountingView:
     def __init__(
         self,
         plan: Plan,
-        ledger: AllCounted,
+        ledger: Settled,
         tried: Mapping[int, int],
         status: StatusFile,
         progress: Progress,
@@ -105,6 +105,8 @@ class CountingView:
                 records=ledger.totals.records,
                 absent=ledger.totals.absent,
                 sources=source_views(self._plan, ledger.by_source),
+                tokens=ledger.tokens,
+                documents=ledger.documents,
             )
         )
         self._progress.show(step_of(snapshot))
@@ -114,7 +116,7 @@ class CountingView:
         """The latest snapshot, with what has arrived by now."""
         arrived = self._arrived
         if not arrived.open:
-            return replace(self._status.now, stage=COUNT, arriving=None)
+            return replace(self._status.now, stage=self._plan.kind.name, arriving=None)
         self._arriving.see(arrived.bytes)
         arriving = Arriving(arrived.documents, arrived.bytes, self._arriving.rate())
         return replace(self._status.now, stage=SPOOL, arriving=arriving)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bpefleet.producer.queueing.chunk_states import ChunkStates
     from bpefleet.producer.queueing.serving.workers import Seen
     from bpefleet.producer.queueing.sweep import Sweep
-    from bpefleet.producer.store.counted import AllCounted
+    from bpefleet.producer.store.settled import Settled
 
 _MOST_SAMPLES: Final = 600
 _MOST_COURSES: Final = 7
@@ -30,12 +30,7 @@ class PageDetail:
     """Puts together what the page shows."""
 
     def __init__(
-        self,
-        run: str,
-        ledger: AllCounted,
-        states: ChunkStates,
-        attempts: AttemptsSeen,
-        sweep: Sweep,
+        self, run: str, ledger: Settled, states: ChunkStates, attempts: AttemptsSeen, sweep: Sweep
     ) -> None:
         self._run = run
         self._ledger = ledger
