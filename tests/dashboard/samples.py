@@ -19,7 +19,7 @@ from bpefleet.shared.wire.detail import (
     WorkerView,
 )
 from bpefleet.shared.wire.keys import RUNS, detail_key, status_key
-from bpefleet.shared.wire.status import Failure, Running, Snapshot
+from bpefleet.shared.wire.status import Exchanging, Failure, Running, Snapshot
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -61,6 +61,7 @@ def sample_snapshot(chunks: int = 10, **changes: Any) -> Snapshot:
         unfolded=2,
         merging=None,
         session=SESSION,
+        exchange=Exchanging(sums=5, made=3, parts=40, bytes=2_000),
     )
     return replace(snapshot, **changes)
 

@@ -139,6 +139,22 @@ class Arriving(Message, frozen=True):
     rate: float
 
 
+class Exchanging(Message, frozen=True):
+    """What lies in the exchange of a run.
+
+    Attributes:
+        sums: Sums of counts that were planned so far.
+        made: Those of them that nobody waits for any more.
+        parts: Counts that lie there: of chunks, and sums.
+        bytes: Their size.
+    """
+
+    sums: Int
+    made: Int
+    parts: Int
+    bytes: Int
+
+
 class Snapshot(Message, frozen=True):
     """A run at one instant.
 
@@ -184,6 +200,7 @@ class Snapshot(Message, frozen=True):
         tokens: Of a run that encodes: tokens of the encoded chunks.
         documents: Likewise documents.
         written: Of these tokens those in shards.
+        exchange: What lies in its exchange; None without one.
     """
 
     run: str
@@ -224,6 +241,7 @@ class Snapshot(Message, frozen=True):
     tokens: Int = 0
     documents: Int = 0
     written: Int = 0
+    exchange: Exchanging | None = None
 
     @property
     def name(self) -> str:

@@ -128,6 +128,7 @@ def lines(now: Snapshot, times: str = "") -> Iterable[str]:
         f"{now.queued} queued, {now.waiting:,} waiting, {len(now.failed)} failed"
         + (f"; {now.retries} retries" if now.retries else "")
     )
+    yield from _exchanging(now)
     yield from (f"  source   {line}" for line in lines_of(now.sources))
     yield from _stage(now)
     yield from _examples(now)
@@ -144,6 +145,14 @@ def lines(now: Snapshot, times: str = "") -> Iterable[str]:
     if not now.producer and now.counted < now.chunks and now.stage != DONE:
         word = "retry" if now.failed else "resume"
         yield f"  go on    bpefleet {word} {now.directory}"
+
+
+def _exchanging(now: Snapshot) -> Iterable[str]:
+    if there := now.exchange:
+        yield (
+            f"  sums     {there.made:,} of {there.sums:,} made in the exchange; {there.parts:,} "
+            f"parts are there, {_size(there.bytes)}"
+        )
 
 
 def _stage(now: Snapshot) -> Iterable[str]:

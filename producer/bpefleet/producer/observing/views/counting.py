@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bpefleet.producer.queueing.chunk_states import ChunkStates
     from bpefleet.producer.queueing.sweep import Sweep
     from bpefleet.producer.spooling.arrived import Arrived
-    from bpefleet.producer.store.settled import Settled
+    from bpefleet.producer.store.counted import AllCounted
     from bpefleet.shared.wire.status import Snapshot
 
 _RATE_OVER: Final = 30.0
@@ -35,7 +35,7 @@ class CountingView:
     def __init__(
         self,
         plan: Plan,
-        ledger: Settled,
+        ledger: AllCounted,
         tried: Mapping[int, int],
         status: StatusFile,
         progress: Progress,
@@ -105,6 +105,7 @@ class CountingView:
                 records=ledger.totals.records,
                 absent=ledger.totals.absent,
                 sources=source_views(self._plan, ledger.by_source),
+                exchange=ledger.exchanging,
                 tokens=ledger.tokens,
                 documents=ledger.documents,
             )
