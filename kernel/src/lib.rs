@@ -24,6 +24,7 @@ mod integers;
 mod json;
 mod merge;
 mod sampler;
+mod stored;
 mod ticker;
 mod words;
 
@@ -57,6 +58,8 @@ mod _kernel {
     use crate::merge::{merge, Merged};
     #[pymodule_export]
     use crate::sampler::{Sampler, Taken};
+    #[pymodule_export]
+    use crate::stored::store_ids;
     #[pymodule_export]
     use crate::words::{TokenBytes, Words};
 

@@ -75,7 +75,8 @@ def tokens(directory: Path) -> bytes:
     return (directory / "tokenizer.tiktoken").read_bytes()
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.crossed(2)
+@pytest.mark.parametrize("workers", [2, 0])
 def test_a_bad_chunk_fails_alone_and_is_retried(bad: Path, tmp_path: Path, workers: int) -> None:
     out, size = tmp_path / "run", (bad / "a.txt").stat().st_size
     options = (*VOCAB, *PIECES, "--workers", workers)

@@ -51,5 +51,6 @@ mod prefetch;
 pub mod sample;
 pub mod scan;
 pub mod specials;
+pub mod stored;
 pub mod table;
 pub mod words;

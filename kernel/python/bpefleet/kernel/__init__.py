@@ -32,6 +32,7 @@ from bpefleet.kernel._kernel import (
     fold_files,
     json_texts,
     merge,
+    store_ids,
 )
 
 __all__ = [
@@ -66,4 +67,5 @@ __all__ = [
     "fold_files",
     "json_texts",
     "merge",
+    "store_ids",
 ]

@@ -1,9 +1,10 @@
 """Plain text in documents that are short enough to be held, whatever the blocks it is read in.
 
 Special tokens end a document. One that is longer than a stretch is divided: each part ends at the
-first place behind its first `STRETCH` bytes at which a line begins with an ASCII letter or digit,
-or a word of ASCII letters follows another by a space. No named split rule has a pre-token across
-such a place, and no word by UAX #29 is: so tokens and words are those of the whole text.
+first place behind its first `STRETCH` bytes at which a line of ASCII ends and the next begins with
+an ASCII letter or digit, or a word of ASCII letters follows another by a space. No named split rule
+has a pre-token across such a place, and no word by UAX #29 is: so tokens and words are those of the
+whole text.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 STRETCH: Final = 1 << 16
 """Bytes: enough for a place to hardly ever matter, few enough for many stretches."""
-_PLACE: Final = re.compile(rb"\n(?=[A-Za-z0-9])|[A-Za-z0-9](?= [A-Za-z])")
+_PLACE: Final = re.compile(rb"[!-~]\n(?=[A-Za-z0-9])|[A-Za-z0-9](?= [A-Za-z])")
 _LOOKED_AT: Final = 3
 """Bytes of a place."""
 
@@ -55,7 +56,7 @@ class Stretches:
             del self._held[:begin]
             self._looked = 0
             upto -= begin
-        self._looked = max(self._looked, upto, 0)
+        self._looked = max(self._looked, upto - 1, 0)
 
     def _next(self, upto: int) -> tuple[int, int] | None:
         """Where in what is held the first document ends, and where the next one begins."""
