@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from msgspec.structs import replace
 
+from bpefleet.shared.wire.cells import cells_of, pack
 from bpefleet.shared.wire.detail import (
     BOUNDS,
     Detail,
@@ -72,7 +73,7 @@ def sample_detail(chunks: int = 10, **changes: Any) -> Detail:
     buckets = (0, 2, 0, 0, 1, *(0 for _ in BOUNDS[5:]))
     detail = Detail(
         run=RUN,
-        states="c" * counted + "rfq" + "w" * (chunks - counted - 3),
+        map=pack(cells_of(b"c" * counted + b"rfq" + b"w" * (chunks - counted - 3))),
         series=tuple(Sample(now - 60 + i, i * 100, i * 70, 2_000_000) for i in range(60)),
         times=(now - 20, now - 10, now),
         courses=(WorkerCourse("host-1", (0, 2000, 6000)), WorkerCourse("host-2", (0, 0, 500))),

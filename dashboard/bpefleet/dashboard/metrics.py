@@ -188,10 +188,10 @@ class RunsCollector(Collector):
         for now in self._snapshots():
             states = {
                 "counted": now.counted,
-                "running": len(now.running),
+                "running": now.all_running,
                 "queued": now.queued,
                 "waiting": now.waiting,
-                "failed": len(now.failed),
+                "failed": now.all_failed,
             }
             for state, number in states.items():
                 chunks.add_metric([now.run, state], number)

@@ -124,8 +124,8 @@ def lines(now: Snapshot, times: str = "") -> Iterable[str]:
         + (f", {about}{now.unique:,} different pre-tokens" if now.unique else "")
     )
     yield (
-        f"  chunks   {now.counted:,} of {now.chunks:,} {done}, {len(now.running)} running, "
-        f"{now.queued} queued, {now.waiting:,} waiting, {len(now.failed)} failed"
+        f"  chunks   {now.counted:,} of {now.chunks:,} {done}, {now.all_running:,} running, "
+        f"{now.queued:,} queued, {now.waiting:,} waiting, {now.all_failed:,} failed"
         + (f"; {now.retries} retries" if now.retries else "")
     )
     yield from _exchanging(now)
@@ -140,10 +140,10 @@ def lines(now: Snapshot, times: str = "") -> Iterable[str]:
     for failure in now.failed[:_SHOWN]:
         first = failure.error.partition("\n")[0]
         yield f"  failed   {failure.chunk}: {printable(failure.what)}: {printable(first)}"
-    if (more := len(now.failed) - _SHOWN) > 0:
-        yield f"           and {more} more"
+    if (more := now.all_failed - _SHOWN) > 0:
+        yield f"           and {more:,} more"
     if not now.producer and now.counted < now.chunks and now.stage != DONE:
-        word = "retry" if now.failed else "resume"
+        word = "retry" if now.all_failed else "resume"
         yield f"  go on    bpefleet {word} {now.directory}"
 
 
