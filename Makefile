@@ -98,7 +98,7 @@ fuzz: ## Fuzz each target for FUZZ_SECONDS, by coverage
 
 # Two at once: one program after the other, and beside them the compiler.
 lint: ## Check style, types, imports and the kernel's stub
-	$(MAKE) --keep-going --jobs=2 --output-sync lint-python lint-rust
+	$(MAKE) --keep-going --jobs=2 lint-python lint-rust
 
 lint-python: install
 	$(BIN)/ruff check

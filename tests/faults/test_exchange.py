@@ -61,6 +61,7 @@ def _sums(out: Path) -> list[str]:
     return [attempt.kind or attempt.outcome for attempts in ends for attempt in attempts]
 
 
+@pytest.mark.slow
 def test_the_producer_at_any_instant(
     many: Task, launch: Launcher, out: Path, exchange: Path, drawn: random.Random
 ) -> None:
