@@ -21,7 +21,8 @@ AARCH64 := aarch64-unknown-linux-gnu
 KERNEL := $(shell find kernel -name target -prune -o \( -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name Cargo.lock \) -print)
 
 .DEFAULT_GOAL := help
-.PHONY: help install train test test-rust test-page test-python test-slow test-aarch64 fuzz lint format bench soak audit clean
+.PHONY: help install train test test-all test-rust test-page test-python test-slow test-aarch64 fuzz
+.PHONY: lint lint-python lint-rust format bench soak audit clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -57,10 +58,11 @@ test-page: ## Run the tests of the page's JavaScript
 
 # Files of Python tests go side by side. Then, with nothing beside them, the tests that fill the
 # machine: of the files that have any, as all take long to import.
+QUICK := not slow
 test-python: install ## Run the Python tests
 	failed=0; \
-	$(BIN)/pytest $(BESIDE) -m 'not slow and not serial' || failed=1; \
-	$(BIN)/pytest -m 'not slow and serial' $$($(MARKED) mark.serial) || failed=1; \
+	$(BIN)/pytest $(BESIDE) -m '$(QUICK) and not serial' || failed=1; \
+	$(BIN)/pytest -m '$(QUICK) and serial' $$($(MARKED) mark.serial) || failed=1; \
 	exit $$failed
 
 # Properties once more, with all their examples. Where cases come from a list, the list is marked.
@@ -71,6 +73,11 @@ test-slow: install ## Run the Python tests that show more of the same for long
 		$$($(MARKED) mark.slow -e mark.crossed -e hypothesis -e exactness.cases) || failed=1; \
 	$(BIN)/pytest -m 'slow and serial' $$($(MARKED) mark.serial) || failed=1; \
 	exit $$failed
+
+# In one go: what files prepare for their tests is prepared once, and no property is tried twice.
+test-all: export BPEFLEET_ALL_EXAMPLES = 1
+test-all: install ## Run what `make test` and `make test-slow` do, as CI does
+	$(MAKE) --keep-going --jobs=2 test-rust test-page test-python QUICK='(slow or not slow)'
 
 test-aarch64: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER = aarch64-linux-gnu-gcc
 test-aarch64: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER = qemu-aarch64 -L /usr/aarch64-linux-gnu
@@ -89,7 +96,11 @@ fuzz: ## Fuzz each target for FUZZ_SECONDS, by coverage
 		cargo +nightly fuzz run --fuzz-dir kernel/fuzz $$target -- \
 			-max_total_time=$(FUZZ_SECONDS) -max_len=512 -len_control=0; done
 
-lint: install ## Check style, types, imports and the kernel's stub
+# Two at once: one program after the other, and beside them the compiler.
+lint: ## Check style, types, imports and the kernel's stub
+	$(MAKE) --keep-going --jobs=2 lint-python lint-rust
+
+lint-python: install
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -98,6 +109,8 @@ lint: install ## Check style, types, imports and the kernel's stub
 	rm -rf $(TREE) && mkdir -p $(TREE) && cp -r $(PARTS) $(TREE)
 	PYTHONPATH=$(TREE) $(BIN)/lint-imports --no-cache
 	$(BIN)/stubtest bpefleet.kernel._kernel --allowlist kernel/stubtest.txt --ignore-unused-allowlist
+
+lint-rust:
 	cargo fmt --manifest-path kernel/Cargo.toml --all --check
 	cargo fmt --manifest-path kernel/fuzz/Cargo.toml --check
 	cargo clippy --quiet --manifest-path kernel/Cargo.toml --workspace --all-targets -- -D warnings

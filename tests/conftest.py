@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from bpefleet.producer.fleet.server import EmbeddedServer
 from bpefleet.shared.redis.connect import connect
-from tests.crossed import place
+from tests.crossed import leave_most_to_the_slow
 from tests.examples import number
 from tests.temporary import in_memory
 from tests.texts import english
@@ -53,10 +53,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     First the file that waits for a minute, last the folders whose files are short: so no process
     ends long after the others.
     """
-    for item in items:
-        crossed = item.get_closest_marker("crossed")
-        if crossed is not None and place(item) % crossed.args[0]:
-            item.add_marker(pytest.mark.slow)
+    leave_most_to_the_slow(items)
     items.sort(
         key=lambda item: (
             item.path.name != WAITS,

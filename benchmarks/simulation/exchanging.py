@@ -70,7 +70,7 @@ class Exchanging:
             seconds=seconds,
             peak_rss=1 << 26,
             worker=attempt.worker,
-            started=attempt.begun,
+            started=now - seconds,
             ended=now,
             damaged=damaged,
         )

@@ -24,6 +24,7 @@ mod integers;
 mod json;
 mod merge;
 mod sampler;
+mod stored;
 mod ticker;
 
 use pyo3::prelude::*;
@@ -56,6 +57,8 @@ mod _kernel {
     use crate::merge::{merge, Merged};
     #[pymodule_export]
     use crate::sampler::{Sampler, Taken};
+    #[pymodule_export]
+    use crate::stored::store_ids;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

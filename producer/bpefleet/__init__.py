@@ -4,8 +4,8 @@
 
     tokenizer = train("corpus.txt", vocab_size=32_000, out="tokenizer").tokenizer
 
-`train`, `train_async`, `resume`, `merge` and `status` raise `BpefleetError` when something cannot
-be done. `Tokenizer.load` opens what they made.
+`train`, `train_async`, `encode`, `resume`, `merge` and `status` raise `BpefleetError` when
+something cannot be done. `Tokenizer.load` opens a tokenizer, `open_tokens` an encoded corpus.
 """
 
 from __future__ import annotations
@@ -15,10 +15,20 @@ from pkgutil import extend_path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from bpefleet.producer.api import RunResult, merge, resume, status, train, train_async
+    from bpefleet.producer.api import (
+        EncodeResult,
+        RunResult,
+        encode,
+        merge,
+        resume,
+        status,
+        train,
+        train_async,
+    )
     from bpefleet.producer.planning.mixture.source import Source
     from bpefleet.shared.errors import BpefleetError
     from bpefleet.shared.tokenizer import Tokenizer
+    from bpefleet.shared.tokens.reading import open_tokens
 
     __version__: str
 
@@ -27,11 +37,14 @@ __path__ = extend_path(__path__, __name__)
 
 __all__ = [
     "BpefleetError",
+    "EncodeResult",
     "RunResult",
     "Source",
     "Tokenizer",
     "__version__",
+    "encode",
     "merge",
+    "open_tokens",
     "resume",
     "status",
     "train",
@@ -42,6 +55,7 @@ _PLACES: Final = {
     "BpefleetError": "bpefleet.shared.errors",
     "Source": "bpefleet.producer.planning.mixture.source",
     "Tokenizer": "bpefleet.shared.tokenizer",
+    "open_tokens": "bpefleet.shared.tokens.reading",
 }
 _API: Final = "bpefleet.producer.api"
 

@@ -13,6 +13,7 @@ import pytest
 from bpefleet.producer.store.history import ATTEMPTS
 from bpefleet.shared.errors import ExitCode
 from bpefleet.shared.tokenizer import MANIFEST
+from tests.artifacts import artifacts
 from tests.command import bpefleet, start
 from tests.eventually import eventually
 from tests.faults.corpora import SLOW, slow_text
@@ -74,7 +75,8 @@ def tokens(directory: Path) -> bytes:
     return (directory / "tokenizer.tiktoken").read_bytes()
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.crossed(2)
+@pytest.mark.parametrize("workers", [2, 0])
 def test_a_bad_chunk_fails_alone_and_is_retried(bad: Path, tmp_path: Path, workers: int) -> None:
     out, size = tmp_path / "run", (bad / "a.txt").stat().st_size
     options = (*VOCAB, *PIECES, "--workers", workers)
@@ -217,7 +219,7 @@ def test_an_unfinished_run_is_not_merged(bad: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     bpefleet("train", bad, "-o", out, *VOCAB, *PIECES, "--workers", 0)
     refused = bpefleet("merge", out, *VOCAB, "-o", tmp_path / "other")
-    assert refused.returncode == ExitCode.CHUNKS_FAILED
+    assert refused.returncode == ExitCode.SOURCE
     assert "chunks of" in refused.stderr
     assert not (tmp_path / "other").exists()
 
@@ -260,6 +262,37 @@ def test_half_a_line_of_history_is_no_obstacle(bad: Path, tmp_path: Path) -> Non
         file.write(b'{"chunk": 2, "outc')
     assert bpefleet("retry", out, "--errors", "replace", "--workers", 0).returncode == 0
     assert (out / MANIFEST).exists()
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_chunks_of_one_source_of_a_mixture_are_retried(
+    workers: int, bad: Path, corpus: Path, tmp_path: Path
+) -> None:
+    """The other source's counts stay; what comes out is a run that had counted all at once."""
+    lines = [json.dumps({"text": text}) for text in corpus.read_text("utf-8").split("\n\n")]
+    (tmp_path / "good.jsonl").write_text("\n".join(lines))
+    mixture = tmp_path / "corpus.toml"
+    mixture.write_text(
+        f'[good]\npaths = "good.jsonl"\nweight = 1.5\n[bad]\npaths = "{bad.name}"\nweight = "1/3"\n'
+    )
+    out, whole = tmp_path / "run", tmp_path / "whole"
+    options = (*VOCAB, *PIECES, "--workers", workers)
+    failed = bpefleet("train", mixture, "-o", out, *options)
+    assert failed.returncode == ExitCode.SOURCE
+    before = {one["name"]: one["bytes"] for one in _sources(out)}
+    assert before["bad"]
+    retried = bpefleet("retry", out, "--errors", "replace", "--workers", workers)
+    assert retried.returncode == 0, retried.stderr
+    after = {one["name"]: one["bytes"] for one in _sources(out)}
+    assert after["good"] == before["good"]
+    assert after["bad"] > before["bad"]
+    assert bpefleet("train", mixture, "-o", whole, *options, "--errors", "replace").returncode == 0
+    assert artifacts(out) == artifacts(whole)
+
+
+def _sources(out: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(bpefleet("status", out, "--json").stdout)["sources"]
+    return found
 
 
 def test_a_run_that_holds_is_finished_by_a_retry(bad: Path, tmp_path: Path) -> None:

@@ -105,6 +105,7 @@ def test_how_to_start_a_worker_is_said_with_the_key(
         workers.communicate(timeout=30)
 
 
+@pytest.mark.slow
 def test_a_run_stopped_without_server_keeps_what_it_counted(tmp_path: Path) -> None:
     out, long = tmp_path / "run", tmp_path / "long.txt"
     long.write_text(slow_text([0.06] * 30))

@@ -82,6 +82,7 @@ def _no_detail(detail: dict[str, Any]) -> None:
     detail.clear()
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize(
     "spoil", [_shorter, _longer_lag, _twice, _same_kind, _short_course, _no_detail]
 )

@@ -104,6 +104,7 @@ def test_counts_where_blocks_end(pattern: str, around: str, text: str, size: int
         assert counted(padded, pattern, ()) == naive.count(padded, PATTERNS[pattern], ())
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize("pattern", NAMES)
 def test_every_settled_character_is_of_the_right_class(pattern: str) -> None:
     text = "\n\n".join(f"a{c}A{c} {c}{c}1{c}.{c}'{c}" for c in every_settled_character())

@@ -59,6 +59,7 @@ def demand_same_ids(ours: Tokenizer, encode: Any, longest: int = 1 << 20) -> Non
                 assert list(encode(part)) == ours.encode(part)
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize("pattern", GIGATOKEN)
 def test_gigatoken_reads_tokenizer_json(runs: Path, pattern: str) -> None:
     theirs = peer("gigatoken").Tokenizer(str(runs / pattern / "tokenizer.json"))

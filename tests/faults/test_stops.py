@@ -41,6 +41,7 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Task:
     return slow_chunks(tmp_path_factory.mktemp("long"), 6, long=[1, 1])
 
 
+@pytest.mark.slow
 def test_ctrl_c_once_finishes_what_runs(long: Task, launch: Launcher, out: Path) -> None:
     run = launch(*long.train(out), "--workers", 2)
     eventually(lambda: len(run.work_horses) == 2)

@@ -62,6 +62,10 @@ class _Handler(BaseHTTPRequestHandler):
         length = int(self.headers.get("Content-Length") or 0)
         body = self.rfile.read(length)
         fault = self.server.turn(self.command, self.path)
+        if fault == "stall":
+            self.server.ended.wait()
+            self.close_connection = True
+            return
         if fault.isdigit():
             self._answer(int(fault), {}, SLOW_DOWN)
             return
@@ -96,7 +100,7 @@ class Relay(ThreadingHTTPServer):
     Args:
         target: The server's URL.
         turn: Says what goes wrong with a request, by its method and path: `500`, `403`, `cut` (its
-            answer), or nothing.
+            answer), `stall` (no answer), or nothing.
     """
 
     daemon_threads = True
@@ -105,6 +109,12 @@ class Relay(ThreadingHTTPServer):
         super().__init__((LOOPBACK, 0), _Handler)
         self.target = target.removeprefix("http://")
         self.turn = turn
+        self.ended = threading.Event()
+
+    def server_close(self) -> None:
+        """Let go of those that wait for an answer, too."""
+        self.ended.set()
+        super().server_close()
 
 
 class Ranges(SimpleHTTPRequestHandler):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from functools import partial
 from itertools import count
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from tests.command import bpefleet
 from tests.eventually import eventually
 from tests.faults.corpora import hundred_chunks
 from tests.faults.launcher import Launcher, counted
+from tests.logged import logged
 from tests.stores import serving
 from tests.stores.serving import Relay, served
 
@@ -90,6 +92,36 @@ def test_answers_without_a_tag_to_continue_by_are_asked_for_again(
             train(source, vocab_size=600, out=tmp_path / out, workers=0, chunk_size=50_000)
     assert (tmp_path / "there/vocab.json").read_bytes() == (
         tmp_path / "here/vocab.json"
+    ).read_bytes()
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_store_that_stalls_is_told_of_and_asked_again(
+    workers: int, s3_server: str, bucket: str, environment: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Of two requests that read, one gets no answer until the client gives up."""
+    (tmp_path / "a.txt").write_bytes(text(DOCUMENTS))
+    put(f"{bucket}/a.txt", text(DOCUMENTS))
+    numbers, stalled = count(), []
+
+    def turn(method: str, path: str) -> str:
+        if method == "GET" and "list-type" not in path and next(numbers) % 2:
+            stalled.append(path)
+            return "stall"
+        return ""
+
+    environment.setenv("AWS_TIMEOUT", "1s")
+    environment.setattr("bpefleet.shared.stores.ahead._SILENT", 0.1)
+    environment.setattr("bpefleet.shared.stores.store._stores", {})
+    trained = partial(train, vocab_size=600, chunk_size=100_000)
+    trained(tmp_path / "a.txt", out=tmp_path / "here", workers=0)
+    with served(Relay(s3_server, turn)) as url, logged() as told:
+        environment.setenv("AWS_ENDPOINT_URL", url)
+        trained(f"{bucket}/a.txt", out=tmp_path / "there", workers=workers)
+    assert stalled
+    assert workers or any("has not answered" in line for line in told)
+    assert (tmp_path / "there/tokenizer.tiktoken").read_bytes() == (
+        tmp_path / "here/tokenizer.tiktoken"
     ).read_bytes()
 
 

@@ -19,7 +19,7 @@ from prometheus_client.registry import Collector, CollectorRegistry
 
 from bpefleet.shared.process.text import printable
 from bpefleet.shared.wire.detail import BOUNDS
-from bpefleet.shared.wire.status import COUNT, DONE, MERGE, PLANNED, SPOOL, STOPPED
+from bpefleet.shared.wire.status import COUNT, DONE, ENCODE, MERGE, PLANNED, SPOOL, STOPPED, WRITE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bpefleet.shared.wire.detail import Timing
     from bpefleet.shared.wire.status import Snapshot, SourceView
 
-_STAGES: Final = (PLANNED, SPOOL, COUNT, MERGE, DONE, STOPPED)
+_STAGES: Final = (PLANNED, SPOOL, COUNT, ENCODE, MERGE, WRITE, DONE, STOPPED)
 _MOST_RUNS: Final = 50
 """The number of runs that have metrics, the latest first: each is some hundred series."""
 
@@ -46,7 +46,7 @@ _GAUGES: Final[dict[str, tuple[str, Callable[[Snapshot], float | None]]]] = {
     ),
     "bpefleet_workers": ("Workers that serve the queue.", lambda now: now.workers),
     "bpefleet_throughput_bytes_per_second": (
-        "Bytes counted per second, over the last half minute or less.",
+        "Bytes counted or encoded per second, over the last half minute or less.",
         lambda now: now.rate,
     ),
     "bpefleet_eta_seconds": (
@@ -74,10 +74,24 @@ _GAUGES: Final[dict[str, tuple[str, Callable[[Snapshot], float | None]]]] = {
         "Memory that the run's Redis uses; absent if unknown.",
         lambda now: now.redis_memory or None,
     ),
+    "bpefleet_exchange_sums": (
+        "Sums of counts that are planned in the run's exchange so far; absent without one.",
+        lambda now: now.exchange.sums if now.exchange else None,
+    ),
+    "bpefleet_exchange_sums_made": (
+        "Those of them that are made.",
+        lambda now: now.exchange.made if now.exchange else None,
+    ),
+    "bpefleet_exchange_bytes": (
+        "Counts that lie in the run's exchange: of chunks, and sums.",
+        lambda now: now.exchange.bytes if now.exchange else None,
+    ),
 }
 _COUNTERS: Final[dict[str, tuple[str, Callable[[Snapshot], float]]]] = {
-    "bpefleet_bytes": ("Bytes of text counted.", lambda now: now.bytes_counted),
+    "bpefleet_bytes": ("Bytes of text counted or encoded.", lambda now: now.bytes_counted),
     "bpefleet_pretokens": ("Pre-tokens counted.", lambda now: now.pretokens),
+    "bpefleet_tokens": ("Tokens encoded.", lambda now: now.tokens),
+    "bpefleet_tokens_written": ("Of these tokens those in shards.", lambda now: now.written),
     "bpefleet_merges_made": ("Merges made.", lambda now: now.merges_made),
     "bpefleet_retries": (
         "Attempts that were followed by another, in this session.",
@@ -174,10 +188,10 @@ class RunsCollector(Collector):
         for now in self._snapshots():
             states = {
                 "counted": now.counted,
-                "running": len(now.running),
+                "running": now.all_running,
                 "queued": now.queued,
                 "waiting": now.waiting,
-                "failed": len(now.failed),
+                "failed": now.all_failed,
             }
             for state, number in states.items():
                 chunks.add_metric([now.run, state], number)

@@ -51,4 +51,5 @@ mod prefetch;
 pub mod sample;
 pub mod scan;
 pub mod specials;
+pub mod stored;
 pub mod table;

@@ -137,6 +137,7 @@ def _same_numbers(page: Watched, now: dict[str, Any]) -> None:
     assert 0 < by_worker <= now["counted"]  # the one that was killed is no longer listed
 
 
+@pytest.mark.slow
 def test_a_run_is_cancelled_on_the_page(
     browser: Browser, board: Dashboard, redis_url: str, texts: Path, tmp_path: Path
 ) -> None:

@@ -19,6 +19,7 @@ from bpefleet.producer.counting.session import Session
 from bpefleet.producer.observing.status_file import StatusFile
 from bpefleet.producer.observing.views.counting import CountingView
 from bpefleet.producer.observing.views.merging import MergingView
+from bpefleet.producer.observing.views.writing import WritingView
 from bpefleet.producer.planning.columns.source_file import SourceFile
 from bpefleet.producer.planning.options import Options, Resources
 from bpefleet.producer.planning.plan import Plan
@@ -129,6 +130,7 @@ async def aggregating(
                 plan, AllCounted(ledger), journal.tried, status, progress, Arrived()
             ),
             merging=MergingView(status, progress),
+            writing=WritingView(status, progress),
             stop=Stop(folder),
             planned=CHUNKS,
             todo=sorted(set(range(CHUNKS)) - ledger.chunks),

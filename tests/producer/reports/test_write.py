@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import re
 import resource
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from bpefleet import Source
 from bpefleet.producer import train
@@ -22,6 +26,7 @@ from tests.naive import Encoder
 from tests.producer.reports.reading import rendered, seen
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -33,6 +38,39 @@ def test_measured_on_held_out_text(run: Path, tmp_path: Path) -> None:
     assert "text that it was not trained on" in text
     assert "\nother.txt\n10.0 kB\n" in text
     assert "Comparison" not in text
+
+
+def _table(path: Path) -> None:
+    parquet.write_table(pa.table({"content": ["0123456789" * 100] * 9}), path)
+
+
+def _lines(path: Path) -> None:
+    line = json.dumps({"content": "0123456789" * 100})
+    path.write_bytes(gzip.compress(f"{line}\n".encode() * 9))
+
+
+@pytest.mark.parametrize(
+    ("name", "write"), [("a.parquet", _table), ("a.jsonl.gz", _lines)], ids=["table", "lines"]
+)
+def test_what_is_held_out_is_read_as_training_does(
+    name: str, write: Callable[[Path], None], run: Path, tmp_path: Path
+) -> None:
+    """Any format, another field; or a corpus file, whose sources have each their own."""
+    write(tmp_path / name)
+    (tmp_path / "b.jsonl").write_text('{"text": "9876543210"}\n' * 900)
+    corpus = tmp_path / "held.toml"
+    corpus.write_text(f'[a]\npaths = "{name}"\ntext_field = "content"\n[b]\npaths = "b.jsonl"\n')
+    options = (*("report", run, "--sample", "1kB", "--held-out"),)
+    for source in (f"{tmp_path}/{name[:3]}*", corpus):
+        field = () if source == corpus else ("--text-field", "content")
+        told = bpefleet(*options, source, *field)
+        assert told.returncode == 0, told.stderr
+        text = seen(run / "report.md")
+        assert re.search(rf"\n{re.escape(name)}\n(9\.0 kB|\d+ B|\d+\.\d kB)\n", text)
+        assert ("\nb.jsonl\n" in text) == (source == corpus)
+    told = bpefleet("report", run, "--text-field", "content")
+    assert "no text that it is of" in told.stderr
+    assert told.returncode == ExitCode.USAGE
 
 
 def test_what_cannot_be_reported_is_said(tmp_path: Path) -> None:

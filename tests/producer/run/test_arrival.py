@@ -252,7 +252,7 @@ def test_what_arrives_is_kept_though_it_cannot_be_counted(
         yield from _documents(1000)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Ledger, "add", full)
+        patch.setattr(Ledger, "add_together", full)
         with pytest.raises(OutputError, match="no room") as raised:
             train(failing(), vocab_size=SIZE, out=out, workers=0, chunk_size=20_000)
     assert f"go on with it: bpefleet resume {out}" in raised.value.hint

@@ -12,7 +12,7 @@ import pytest
 
 from bpefleet.producer import train, train_async
 from bpefleet.producer.planning.options import Resources
-from bpefleet.producer.run import count_and_merge
+from bpefleet.producer.run import chunks
 from bpefleet.producer.run.pipeline import resume
 from bpefleet.producer.store.directory import COUNTS
 from bpefleet.shared.tokenizer import MANIFEST
@@ -57,7 +57,7 @@ def test_a_start_that_fails_in_whatever_way_leaves_nothing(
         raise RuntimeError("no more threads")
 
     with monkeypatch.context() as patched:
-        patched.setattr(count_and_merge, "count_here", fail)
+        patched.setattr(chunks, "count_here", fail)
         with pytest.raises(RuntimeError, match="no more threads"):
             train(slow.path, out=tmp_path / "run", workers=0, **_options())
     train(slow.path, out=tmp_path / "run", workers=0, **_options())

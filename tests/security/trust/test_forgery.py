@@ -320,6 +320,7 @@ def _fetch(connection: Redis, name: str) -> FleetJob:
     return job
 
 
+@pytest.mark.slow
 def test_a_worker_with_another_key_takes_no_part(
     redis_url: str, connection: Redis, corpus: Path, expected: dict[str, bytes], tmp_path: Path,
     key_file: Path,

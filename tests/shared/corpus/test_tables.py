@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
+import subprocess
 import sys
 from contextlib import suppress
 from itertools import pairwise
@@ -245,3 +246,39 @@ def test_a_column_with_dots_in_its_name_comes_before_a_field(
     assert read(segment, "a.b") == ([b"dotted"], 2, 1)
     segment = write(table.drop_columns(["a.b"]), tmp_path / "other", form)
     assert read(segment, "a.b") == ([b"field", b"of"], 2, 0)
+
+
+_LOADED = """
+import sys
+from bpefleet.kernel.opening import opened_file
+from bpefleet.shared.corpus.segment_reader import SegmentReader
+from bpefleet.shared.corpus.tables.rows import load
+from bpefleet.shared.wire.messages import Segment
+
+load(["parquet"])
+assert "pyarrow._parquet" in sys.modules
+for path in sys.argv[1:]:
+    with opened_file(path) as file:
+        rows = SegmentReader("text").rows(Segment(path, 0, 3, "parquet"), file)
+        print(*(bytes(some.data) for some in rows), "numpy" in sys.modules, end=" ")
+    print("pyarrow.compute" in sys.modules)
+import numpy
+"""
+
+
+def test_a_worker_imports_no_more_than_reading_takes(tmp_path: Path) -> None:
+    columns = {
+        "plain": pa.array(["a", "b", "c"]),
+        "nulls": pa.array(["a", None, "c"]),
+        "dictionary": pa.array(["a", "b", "a"]).dictionary_encode(),
+        "views": pa.array(["a", "b", "c"], pa.string_view()),
+    }
+    paths = [tmp_path / name for name in columns]
+    for path, column in zip(paths, columns.values(), strict=True):
+        parquet.write_table(pa.table({"text": column}), path)
+    told = subprocess.run(
+        [sys.executable, "-c", _LOADED, *paths], check=True, capture_output=True, text=True
+    )
+    plain, *others = told.stdout.splitlines()
+    assert plain == "b'abc' False False"
+    assert [line.split()[0] for line in others] == ["b'ac'", "b'aba'", "b'abc'"]

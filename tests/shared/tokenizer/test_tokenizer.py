@@ -49,6 +49,7 @@ def test_a_million_characters_of_a_kind_are_encoded(pattern: str, unit: str) -> 
         assert ids[:250_000] == [257] * 250_000
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_long_white_space_is_split_as_ever(pattern: str) -> None:
     made = tokenizer(pattern, SPACES)

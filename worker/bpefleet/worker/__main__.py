@@ -58,6 +58,16 @@ from bpefleet.shared.process.startup import collect_rarely
     "counted for whoever has the key.",
 )
 @click.option(
+    "--output-root",
+    "outputs",
+    multiple=True,
+    metavar="DIR|URL",
+    envvar="BPEFLEET_OUTPUT_ROOT",
+    show_envvar=True,
+    help="Write the tokens of encode runs below this directory, or below such a URL. Repeat for "
+    "several. Without it this worker encodes nothing for runs of other machines.",
+)
+@click.option(
     "--exchange",
     "exchanges",
     multiple=True,
@@ -65,7 +75,8 @@ from bpefleet.shared.process.startup import collect_rarely
     envvar="BPEFLEET_EXCHANGE",
     show_envvar=True,
     help="Leave counts at this place, and put them together there, for runs that were started with "
-    "the same --exchange. Repeat for several. Without it this worker writes no files.",
+    "the same --exchange. Repeat for several. Without it and --output-root this worker writes no "
+    "files.",
 )
 @key_file_option()
 @click.option(

@@ -72,6 +72,7 @@ class WorkerPool:
         signer: Signer,
         activity: ActivityLog,
         roots: Sequence[str] = (),
+        outputs: Sequence[str] = (),
         exchanges: Sequence[str] = (),
     ) -> None:
         """Prepare a pool.
@@ -82,12 +83,14 @@ class WorkerPool:
             signer: Holds the fleet's key, if there is one.
             activity: Logs what the workers do.
             roots: The directories that sources may be below; empty for any.
+            outputs: Those that may be written below; empty for none.
             exchanges: The places at which payloads may be left; empty for none.
         """
         self._url = url
         self._processes = processes
         self._signer = signer
         self._roots = tuple(roots)
+        self._outputs = tuple(outputs)
         self._exchanges = tuple(exchanges)
         self._children: dict[int, _Child] = {}
         self._stops = 0
@@ -103,7 +106,7 @@ class WorkerPool:
         Returns:
             An exit code: 0 if one signal stopped it, 130 if a second one killed the workers.
         """
-        confine(self._roots)
+        confine(self._roots, self._outputs)
         allow(self._exchanges)
         gc.freeze()  # garbage collection in the children would copy shared pages
         with self._signals:

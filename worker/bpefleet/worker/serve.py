@@ -34,6 +34,7 @@ def serve(
     level: int,
     log_format: str = HUMAN,
     roots: Sequence[str] = (),
+    outputs: Sequence[str] = (),
     exchanges: Sequence[str] = (),
     key_file: Path | None = None,
     insecure: bool = False,
@@ -47,6 +48,7 @@ def serve(
         level: What to log on stderr, as in `logging`.
         log_format: How: one of `logs.FORMATS`.
         roots: The directories that sources may be below; empty for any.
+        outputs: Those that shards may be written below; empty for none.
         exchanges: The places at which counts may be left, and read again; empty for none.
         key_file: File with the fleet's key.
         insecure: Whether to serve a Redis across the network without a key.
@@ -69,17 +71,24 @@ def serve(
             f"without a key, whoever can write to {redacted(url)} names the files to be read",
             hint="give --key-file FILE, or say with --corpus-root DIR where sources may lie",
         )
-    for root in roots:
-        if is_url(root):
-            checked_root(root)
-        elif not os.path.isdir(root):  # noqa: PTH112  a root is compared as a string
-            raise UsageError(f"the corpus root {root} is no directory")
+    for what, each in (("corpus", roots), ("output", outputs)):
+        for root in each:
+            if is_url(root):
+                checked_root(root)
+            elif not os.path.isdir(root):  # noqa: PTH112  a root is compared as a string
+                raise UsageError(f"the {what} root {root} is no directory")
     places = [checked_place(place) for place in exchanges]
     check(url, Role.WORKER)
     tally = Tally(processes)
     activity = ActivityLog(tally, _served(url, processes, signer, roots))
     return WorkerPool(
-        url, processes, signer=signer, roots=roots, exchanges=places, activity=activity
+        url,
+        processes,
+        signer=signer,
+        roots=roots,
+        outputs=outputs,
+        exchanges=places,
+        activity=activity,
     ).run()
 
 

@@ -35,7 +35,7 @@ from bpefleet.shared.wire import keys
 from bpefleet.shared.wire.failures import LOST_AFTER
 from bpefleet.shared.wire.messages import Failed
 from bpefleet.worker.activity.tally import Tally
-from bpefleet.worker.tasks.count import prepare
+from bpefleet.worker.tasks import PREPARE
 
 if TYPE_CHECKING:
     from resource import struct_rusage
@@ -203,8 +203,8 @@ class FleetWorker(Worker):
 
     def fork_work_horse(self, job: Job, queue: Queue) -> None:
         """Fork the process that counts, with an empty log."""
-        if isinstance(job, FleetJob):
-            prepare(job.args[-1])
+        if isinstance(job, FleetJob) and job.kind in PREPARE:
+            PREPARE[job.kind](job.args[-1])
         self._tail.begin()
         super().fork_work_horse(job, queue)
 

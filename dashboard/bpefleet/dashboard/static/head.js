@@ -2,7 +2,7 @@
 
 import { $, badge, put, tell, tile } from "./elements.js";
 import { clock, percent, rate, share, size, span, took, whole } from "./format.js";
-import { RATE_OVER, RUN, elapsed, isCounting, isResumed, isSilent, nameOf, now, stageOf, state } from "./state.js";
+import { RATE_OVER, RUN, doneOf, elapsed, encodes, isCounting, isResumed, isSilent, nameOf, now, stageOf, state } from "./state.js";
 
 export function drawHead(head) {
   drawTitle(head);
@@ -17,21 +17,38 @@ export function drawHead(head) {
   const last = state.series.at(-1);
   $("stage").replaceChildren(badge(...stageOf(head)));
   tile("text", size(head.bytes_counted), head.arriving ? arrived(head.arriving) : `of ${size(head.bytes)}`);
-  tile("chunks", whole(head.counted), `of ${whole(head.chunks)}`);
+  tile("chunks", whole(head.counted), `of ${whole(head.chunks)}${sums(head.exchange)}`);
   tile("rate", counting ? rate(head.rate) : "–", counting ? `over the last ${RATE_OVER} s` : "not counting");
   tile("eta", ...timeLeft(head));
   const unique = head.unique || (last ? last[2] : 0);
   // While counting it is an estimate.
   const about = counting ? "≈ " : "";
-  tile("unique", unique ? about + whole(unique) : "–", `of ${whole(head.pretokens)} pre-tokens`);
-  tile("merges", whole(head.merges_made), `of ${whole(head.merges)}`);
+  drawLabels(head);
+  if (encodes(head)) {
+    tile("unique", whole(head.tokens), `in ${whole(head.documents)} documents`);
+    tile("merges", whole(head.written), `of ${whole(head.tokens)} tokens`);
+  } else {
+    tile("unique", unique ? about + whole(unique) : "–", `of ${whole(head.pretokens)} pre-tokens`);
+    tile("merges", whole(head.merges_made), `of ${whole(head.merges)}`);
+  }
   tile("workers-now", counting ? whole(head.workers) : "–", counting ? `${whole(head.running)} at a chunk` : "not counting");
   tile("retries", whole(head.retries), "in this session");
   tile("memory", head.redis_memory ? size(head.redis_memory) : "–", head.redis_memory ? "used" : "not known now");
 }
+// What a run is for decides what its tiles show.
+function drawLabels(head) {
+  const label = (id, text) => put($(id).parentElement.querySelector("dt"), text);
+  label("text", `Text ${doneOf(head)}`);
+  label("chunks", `Chunks ${doneOf(head)}`);
+  label("unique", encodes(head) ? "Tokens" : "Unique pre-tokens");
+  label("merges", encodes(head) ? "In shards" : "Merges made");
+}
 function arrived({ documents, bytes, rate: pace }) {
   const from = documents ? ` in ${whole(documents)} documents` : "";
   return `of ${size(bytes)} that arrived${from}, ${rate(pace)}`;
+}
+function sums(exchange) {
+  return exchange?.sums ? `; ${whole(exchange.made)} of ${whole(exchange.sums)} sums made` : "";
 }
 function drawTitle(head) {
   const title = $("run-title"), name = nameOf(head.directory);
@@ -65,6 +82,10 @@ function timeLeft(head) {
     if (head.eta === null) return ["–", "nothing counted lately"];
     return [span(head.eta), `for counting, at ${rate(head.rate)}; then the merges`];
   }
+  if (head.stage === "encode") {
+    return head.eta === null ? ["–", "nothing encoded lately"] : [span(head.eta), `for encoding, at ${rate(head.rate)}`];
+  }
+  if (head.stage === "write") return [head.eta === null ? "–" : span(head.eta), "for the shards"];
   if (head.stage !== "merge") return ["–", head.stage === "done" ? "done" : "nothing goes on"];
   if (head.eta === null) return ["–", "folding the counts"];
   return [span(head.eta), `for the merges, at ${whole(Math.round(head.merging.rate))}/s`];
@@ -72,19 +93,21 @@ function timeLeft(head) {
 export function drawNotice(head) {
   const go = head.failed ? "retry" : "resume";
   if (head.holding) {
-    tell($("notice"), `Holding: all other chunks are counted, ${head.failed} failed. Mend what failed them and retry; the run goes on from there.`);
+    tell($("notice"), `Holding: all other chunks are ${doneOf(head)}, ${head.failed} failed. Mend what failed them and retry; the run goes on from there.`);
   } else if (isSilent(head)) {
     tell($("notice"), `Nothing heard of the run for ${span(now() - head.updated)}. If its process is gone: bpefleet resume ${head.directory}`, "bad");
   } else if (head.stage === "stopped") {
-    tell($("notice"), `Stopped; what is counted is kept. Go on with: bpefleet ${go} ${head.directory}`);
+    tell($("notice"), `Stopped; what is ${doneOf(head)} is kept. Go on with: bpefleet ${go} ${head.directory}`);
   } else {
     tell($("notice"), "");
   }
 }
 function drawProgress(head) {
-  const merging = head.stage === "merge";
-  const [part, all] = merging ? [head.merges_made, head.merges] : [head.bytes_counted, head.bytes];
-  put($("progress-label"), merging ? "Merges made" : "Text counted");
+  const [part, all, label] = {
+    merge: [head.merges_made, head.merges, "Merges made"],
+    write: [head.written, head.tokens, "Tokens in shards"],
+  }[head.stage] ?? [head.bytes_counted, head.bytes, `Text ${doneOf(head)}`];
+  put($("progress-label"), label);
   $("progress").value = share(part, all);
   put($("percent"), percent(part, all));
 }

@@ -30,6 +30,7 @@ from bpefleet.kernel._kernel import (
     fold_files,
     json_texts,
     merge,
+    store_ids,
 )
 
 __all__ = [
@@ -62,4 +63,5 @@ __all__ = [
     "fold_files",
     "json_texts",
     "merge",
+    "store_ids",
 ]

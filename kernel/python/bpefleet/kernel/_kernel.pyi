@@ -36,6 +36,7 @@ __all__ = [
     "fold_files",
     "json_texts",
     "merge",
+    "store_ids",
 ]
 
 CUT_RULES: Final[tuple[str, ...]]
@@ -703,6 +704,29 @@ def json_texts(data: Buffer, field: Sequence[str]) -> JsonTexts:
         JsonLineError: A line is no JSON object, or has something else there than a string or null,
             or something else than an object or null on the way.
         ValueError: `field` is empty, or too long.
+    """
+
+def store_ids(
+    ids: Buffer, ends: Buffer | None, width: int, separator: int | None
+) -> tuple[bytes, Integers]:
+    """Ids as they are stored, little-endian, and where documents end in them.
+
+    The GIL is released meanwhile.
+
+    Args:
+        ids: Native integers of 4 bytes, as `Encoded.ids`.
+        ends: Where documents end, as `Encoded.ends`: each is followed by the separator. None: the
+            ids are of a text, in which each separator ends a document.
+        width: Bytes of a stored id, 2 or 4.
+        separator: The id that ends documents; None for none.
+
+    Returns:
+        The bytes, and for each document that ends the number of ids up to its end, separators
+        included.
+
+    Raises:
+        ValueError: An id needs more bytes; ends that descend or lie behind the ids; another width.
+        BufferError: A buffer is not contiguous.
     """
 
 @final

@@ -120,7 +120,7 @@ def count_segments(
     for index, segment in enumerate(segments):
         sampler = Sampler(seeds[index], share) if seeds else None
         try:
-            if _is_plain(segment, reader) and sampler is None:
+            if is_plain(segment, reader) and sampler is None:
                 size = segment.end - segment.start
                 found = Found(size, *scanner(segment, counts, clock))
             elif reader is not None:
@@ -145,7 +145,7 @@ def count_segments(
     )
 
 
-def _is_plain(segment: Segment, reader: Reader | None) -> bool:
+def is_plain(segment: Segment, reader: Reader | None) -> bool:
     """Whether it is plain text on a path of this machine, which the kernel reads itself."""
     return segment.format == PLAIN and not (reader and reader.is_remote(segment.path))
 

@@ -6,14 +6,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from bpefleet.producer.api.encode import encode
     from bpefleet.producer.api.runs import merge, resume, status
     from bpefleet.producer.api.train import train, train_async
-    from bpefleet.producer.run.ending.outcome import RunResult
+    from bpefleet.producer.run.ending.outcome import EncodeResult, RunResult
 
-__all__ = ["RunResult", "merge", "resume", "status", "train", "train_async"]
+__all__ = [
+    "EncodeResult",
+    "RunResult",
+    "encode",
+    "merge",
+    "resume",
+    "status",
+    "train",
+    "train_async",
+]
 
 _PLACES: Final = {
+    "EncodeResult": "bpefleet.producer.run.ending.outcome",
     "RunResult": "bpefleet.producer.run.ending.outcome",
+    "encode": "bpefleet.producer.api.encode",
     "train": "bpefleet.producer.api.train",
     "train_async": "bpefleet.producer.api.train",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from bpefleet.producer.counts.merge_again import merge_again
 from bpefleet.producer.observing.snapshot import latest_of
@@ -33,13 +33,16 @@ def resume(directory: Place, **work: Unpack[Work]) -> RunResult:
             `dashboard`, `dashboard_stay`, `report`, `exchange`, `progress`, `quiet`: as for
             `train`. They may be others than before.
 
+    Returns:
+        The finished run; an `EncodeResult` of one that encodes.
+
     Raises:
         BpefleetError: It cannot be done; the class and the text say why and what to do.
     """
     given: dict[str, Any] = {**work}
     if (key_file := work.get("key_file")) is not None:
         given["key_file"] = Path(key_file)
-    return resume_(Path(directory), Resources(**given))
+    return cast("RunResult", resume_(Path(directory), Resources(**given)))
 
 
 def merge(

@@ -182,7 +182,7 @@ def train(
         spool=None if spool is None else os.fspath(spool),
         mixture=mixture,
     )
-    return run(request)
+    return cast("RunResult", run(request))
 
 
 async def train_async(

@@ -67,8 +67,16 @@ def profile(directory: Path, *, as_json: bool) -> None:
 )  # fmt: skip
 @click.option(
     "--held-out", multiple=True, metavar="SOURCE",
-    help="Measure on this text: a file, folder or glob that the run was not trained on. Repeat "
-    "for several. Without it a part of the run's own text is used.",
+    help="Measure on this text, which the run was not trained on: a file, folder, glob, URL or "
+    "corpus file. Repeat for several. Without it a part of the run's own text is used.",
+)  # fmt: skip
+@click.option(
+    "--format", "asked", type=click.Choice(options_.FORMATS), default="auto", show_default=True,
+    help="The format of what is held out, as in training.",
+)  # fmt: skip
+@click.option(
+    "--text-field", "--text-column", "text_field", metavar="NAME", show_default="the run's",
+    help="Where records of what is held out have their text.",
 )  # fmt: skip
 @click.option(
     "--sample", "sample_bytes", type=options_.Size(), show_default="4MB",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     _Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 _UNITS: Final = {"": 1, "k": 10**3, "m": 10**6}
+FORMATS: Final = ("auto", "text", "jsonl", "parquet", "arrow")
 EXIT_CODES: Final = "Exit codes: " + ", ".join(
     f"{code.value} {code.name.lower().replace('_', ' ')}" for code in ExitCode
 )
@@ -185,6 +186,20 @@ exchange_option = click.option(
     "all machines see under the same path, or a URL such as s3://bucket/folder. Workers elsewhere "
     "are started with the same --exchange.",
 )
+encode_resource_options = _all_of(
+    hold_option,
+    timeout_option,
+    workers_option,
+    redis_option,
+    command.key_file_option(),
+    insecure_option,
+    dashboard_option,
+    dashboard_stay_option,
+    quiet_option,
+    *_LOG_OPTIONS,
+    json_option,
+)
+"""Who encodes, where."""
 resource_options = _all_of(
     exchange_option,
     allow_missing_option,
@@ -243,28 +258,34 @@ out_option = click.option(
     metavar="DIR",
     help="New directory for the run and its files.",
 )
-format_options = _all_of(
-    click.option(
-        "--format",
-        type=click.Choice(["auto", "text", "jsonl", "parquet", "arrow"]),
+
+
+def _format_option(name: str) -> _Option:
+    return click.option(
+        name,
+        type=click.Choice(FORMATS),
         default="auto",
         show_default=True,
         help="auto: plain text, JSON Lines, Parquet, Arrow, by each file's first bytes and name. "
         "Another: read all files as that; text takes JSON Lines as it stands. Whether a file is "
         "compressed, with gzip, zstd, xz or bzip2, is always told by its first bytes.",
-    ),
-    click.option(
-        "--text-field",
-        "--text-column",
-        "text_field",
-        default="text",
-        show_default=True,
-        metavar="NAME",
-        help="Where a record of JSON Lines, or a row of a table, has its text; meta.text is the "
-        "field text in meta.",
-    ),
+    )
+
+
+_field_option: Final = click.option(
+    "--text-field",
+    "--text-column",
+    "text_field",
+    default="text",
+    show_default=True,
+    metavar="NAME",
+    help="Where a record of JSON Lines, or a row of a table, has its text; meta.text is the "
+    "field text in meta.",
 )
+format_options = _all_of(_format_option("--format"), _field_option)
 """How files are read."""
+source_format_options = _all_of(_format_option("--source-format"), _field_option)
+"""The same beside an option about the format that is written."""
 spool_option = click.option(
     "--spool",
     type=click.Path(),

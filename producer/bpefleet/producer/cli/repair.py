@@ -8,7 +8,7 @@ import click
 
 from bpefleet.producer.cli import options as options_
 from bpefleet.producer.cli.options import EXIT_CODES
-from bpefleet.producer.cli.printing.summary import summarize
+from bpefleet.producer.cli.printing.summary import summarize_any
 from bpefleet.shared.process.command import redis_option
 from bpefleet.shared.process.text import printable
 
@@ -39,7 +39,7 @@ def retry(
 
     resources_ = Resources(**resources, errors=errors or "", progress=True)
     if result := retry_(directory, chunks, resources_):
-        summarize(result, as_json=as_json)
+        summarize_any(result, as_json=as_json)
     else:
         click.echo(f"the process at {directory} was asked; watch it: bpefleet status {directory}")
 

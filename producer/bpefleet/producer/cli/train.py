@@ -8,7 +8,7 @@ import click
 
 from bpefleet.producer.cli import options as options_
 from bpefleet.producer.cli.options import EXIT_CODES, Size
-from bpefleet.producer.cli.printing.summary import summarize
+from bpefleet.producer.cli.printing.summary import summarize, summarize_any
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -107,7 +107,7 @@ def resume(directory: Path, *, as_json: bool, **resources: Any) -> None:
     from bpefleet.producer.planning.options import Resources  # noqa: PLC0415  --help stays quick
     from bpefleet.producer.run.pipeline import resume as resume_  # noqa: PLC0415
 
-    summarize(resume_(directory, Resources(**resources, progress=True)), as_json=as_json)
+    summarize_any(resume_(directory, Resources(**resources, progress=True)), as_json=as_json)
 
 
 @click.command(epilog=EXIT_CODES)

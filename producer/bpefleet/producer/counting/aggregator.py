@@ -18,7 +18,7 @@ from redis.exceptions import OutOfMemoryError, RedisError
 
 from bpefleet.producer.counting.exchange.reducing import Reducing, sums_of
 from bpefleet.producer.counting.fold import Folding
-from bpefleet.producer.counting.kinds import WORK
+from bpefleet.producer.counting.kinds import stores_of
 from bpefleet.producer.counting.outages.brief_outages import BriefOutages
 from bpefleet.producer.counting.requests import Requests
 from bpefleet.producer.observing.attempts_seen import AttemptsSeen
@@ -82,7 +82,7 @@ class Aggregator:
                 cannot go on, and returns what to tell the person if nobody works.
         """
         plan, signer, kind = session.directory.plan, enqueuer.signer, enqueuer.kind
-        stores = {name: work.stores(session, signer) for name, work in WORK.items()}
+        stores = stores_of(session, signer)
         self.states = ChunkStates(
             kind,
             session.planned,

@@ -112,6 +112,8 @@ class Folding:
     def is_known(self, event: Event) -> bool:
         """Whether all that an event tells is noted already: it came again."""
         chunk, body, kind = event.chunk, event.body, event.kind
+        if kind not in self._stores:  # no job of this run
+            return True
         if isinstance(body, Failed):
             lane = self._lanes.get(kind)
             in_flight = lane is not None and lane.states.is_in_flight(chunk, event.attempt)
@@ -314,7 +316,8 @@ class Folding:
             states, kind = lane.states, lane.states.kind
             async with self.still:
                 states.fold(chunk)
-                self._attempts.done(result, took)
+                if kind is not REDUCE:  # people are told of what is done with the text
+                    self._attempts.done(result, took)
                 folded, total = len(states.folded), states.total
             about = {"chunk": chunk, "worker": result.worker, "seconds": round(took, 6)}
             logger.debug("%s is folded", kind.unit(chunk), extra=about)

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from bpefleet.kernel.segments import count_segments
 from bpefleet.producer.counting.early_end import told_at_once
+from bpefleet.producer.counting.kinds import WORK, stores_of
 from bpefleet.producer.observing.chunk_times import HERE
 from bpefleet.producer.queueing.chunk_states import ChunkStates
 from bpefleet.producer.store.history import Attempt
-from bpefleet.shared.corpus.reading import count_spec, encode
-from bpefleet.shared.errors import BpefleetError
-from bpefleet.shared.process.memory import peak_rss
+from bpefleet.shared.errors import BpefleetError, OutputError
 from bpefleet.shared.queue.attempt_log import Tail, log_segments
 from bpefleet.shared.trust.roots import roots_of
+from bpefleet.shared.trust.signing import Signer, read_key
 from bpefleet.shared.wire.failures import describe
-from bpefleet.shared.wire.kinds import COUNT
-from bpefleet.shared.wire.messages import Counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from bpefleet.producer.counting.kinds import Stores
     from bpefleet.producer.counting.session import Session
     from bpefleet.shared.wire.messages import Failed
 
@@ -65,7 +63,12 @@ def _count_beside(session: Session) -> dict[int, Failed]:
 
 def _count_all(session: Session) -> dict[int, Failed]:
     files, chunks = session.directory.plan.files, session.directory.plan.chunks
-    states = ChunkStates(COUNT, session.planned, session.todo, session.ledger.chunks)
+    kind, todo = session.directory.plan.kind, session.todo
+    if there := session.elsewhere:  # of a session before, that had workers
+        there.bring_in(session.counts, read_key(session.resources.key_file))
+        todo = sorted({*todo, *there.lost})
+    states = ChunkStates(kind, session.planned, todo, session.ledger.chunks)
+    stores = stores_of(session, Signer())[kind.name]
     roots = roots_of(file.path for file in files.one_of_each_folder)
     tail = Tail()
     try:
@@ -81,7 +84,7 @@ def _count_all(session: Session) -> dict[int, Failed]:
             if taken:
                 tail.begin()
                 roots = roots or roots_of([files[0].path])  # of what arrives, all is in one folder
-                _count(session, states, taken[0], roots, tail)
+                _count(session, states, stores, taken[0], roots, tail)
             elif more:
                 time.sleep(_PAUSE)
             else:
@@ -101,51 +104,40 @@ def _halted(session: Session) -> bool:
 
 def _failed(session: Session, states: ChunkStates, chunk: int, failure: Failed) -> None:
     states.fail(chunk, replace(failure, may_heal=False), 0.0)
-    session.journal.add(Attempt.of(chunk, failure, final=True))
+    session.journal.add(Attempt.of(chunk, failure, final=True, job=states.kind.name))
 
 
 def _count(
-    session: Session, states: ChunkStates, chunk: int, roots: Sequence[str], tail: Tail
+    session: Session,
+    states: ChunkStates,
+    stores: Stores[Any],
+    chunk: int,
+    roots: Sequence[str],
+    tail: Tail,
 ) -> None:
     """Count a chunk and fold it, or note why that cannot be."""
-    began, start = time.time(), time.perf_counter()
     plan = session.directory.plan
+    work = WORK[plan.kind.name]
+    if work.here is None:  # pragma: no cover
+        raise AssertionError
+    began = time.time()
     try:
-        spec = plan.spec(chunk, session.resources.errors)
-        log_segments(log := tail.logger(), spec.segments)
-        log.info("count")
-        counts, tally = count_spec(spec, count_segments, roots)
-        scanned = time.perf_counter()
-        payload = encode(counts, plan.digest)
+        spec = work.spec(plan, chunk, session.resources.errors)
+        log_segments(log := tail.logger(), plan.spec(chunk).segments)
+        log.info("%s", plan.kind.name)
+        result, payload = work.here(spec, chunk, roots)
     except (BpefleetError, MemoryError) as error:
+        if isinstance(error, OutputError):  # the next chunk would fail as well
+            raise
         failed = replace(describe(error), started=began, log=tail.text())
         _failed(session, states, chunk, failed)
         return
-    if changed := plan.changed(chunk):
-        _failed(session, states, chunk, replace(changed, log=tail.text()))
+    done = time.perf_counter()
+    (wrong,) = stores.add([(chunk, result, payload)])
+    if wrong is not None:
+        _failed(session, states, chunk, replace(wrong, log=tail.text()))
         return
-    seconds = time.perf_counter() - start
-    counted = Counted(
-        key="",
-        sha256="",
-        size=len(payload),
-        bytes_read=tally.bytes_read,
-        pretokens=counts.pretokens,
-        unique=len(counts),
-        replaced=tally.replaced,
-        unmatched=tally.unmatched,
-        seconds=seconds,
-        peak_rss=peak_rss(),
-        worker="",
-        started=began,
-        ended=began + seconds,
-        read_seconds=tally.read_seconds,
-        scan_seconds=scanned - start - tally.read_seconds,
-        encode_seconds=start + seconds - scanned,
-        records=tally.records,
-        absent=tally.absent,
-    )
-    session.ledger.add(chunk, counted, payload)
     states.fold(chunk)
-    took = time.perf_counter() - start - seconds
-    session.journal.add(Attempt.of(chunk, counted, fold_seconds=took))
+    took = time.perf_counter() - done
+    made = Attempt.of(chunk, result, fold_seconds=took, job=plan.kind.name)
+    session.journal.add(made)

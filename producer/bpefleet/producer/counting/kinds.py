@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from bpefleet.producer.counting.exchange.store_reduced import StoreReduced
+from bpefleet.producer.counting.here import count_in_process, encode_in_process
 from bpefleet.producer.counting.session import Session
 from bpefleet.producer.counting.store_counts import StoreCounts
+from bpefleet.producer.counting.store_encoded import StoreEncoded
 from bpefleet.producer.planning.plan import Plan
 from bpefleet.shared.trust.signing import Signer
-from bpefleet.shared.wire.kinds import COUNT, REDUCE, Result
+from bpefleet.shared.wire.kinds import COUNT, ENCODE, REDUCE, Result
 from bpefleet.shared.wire.messages import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
 
     from bpefleet.shared.wire.messages import Failed
 
@@ -57,10 +59,15 @@ class Work:
         spec: What a worker is told of a chunk; the last argument is what to do about bytes that
             are not UTF-8, if not what the plan says.
         stores: Opens what puts its results into the run directory.
+        here: Does it in this process, given what a worker would be told, the chunk, and the folders
+            in which the sources must lie; None if only workers do.
+        of_run: The kind of run that has such jobs; empty for any.
     """
 
     spec: Callable[[Plan, int, str], Message]
     stores: Callable[[Session, Signer], Stores[Any]]
+    here: Callable[[Any, int, Sequence[str]], tuple[Result, bytes | None]] | None = None
+    of_run: str = ""
 
 
 def _reduce_spec(plan: Plan, unit: int, errors: str) -> Message:
@@ -69,7 +76,16 @@ def _reduce_spec(plan: Plan, unit: int, errors: str) -> Message:
 
 
 WORK: Final[dict[str, Work]] = {
-    COUNT.name: Work(Plan.spec, StoreCounts),
-    REDUCE.name: Work(_reduce_spec, StoreReduced),
+    COUNT.name: Work(Plan.spec, StoreCounts, count_in_process, of_run=COUNT.name),
+    REDUCE.name: Work(_reduce_spec, StoreReduced, of_run=COUNT.name),
+    ENCODE.name: Work(Plan.encode_spec, StoreEncoded, encode_in_process, of_run=ENCODE.name),
 }
 """By kind: as many as `bpefleet.shared.wire.kinds.KINDS`."""
+
+
+def stores_of(session: Session, signer: Signer) -> dict[str, Stores[Any]]:
+    """What stores the results of the kinds of job that a session's run has."""
+    of = session.directory.plan.kind.name
+    return {
+        name: work.stores(session, signer) for name, work in WORK.items() if work.of_run in ("", of)
+    }

@@ -10,13 +10,16 @@ from bpefleet.producer.counting.exchange.elsewhere import Elsewhere
 from bpefleet.producer.observing.status_file import StatusFile
 from bpefleet.producer.observing.views.counting import CountingView
 from bpefleet.producer.observing.views.merging import MergingView
+from bpefleet.producer.observing.views.writing import WritingView
 from bpefleet.producer.planning.options import Resources
 from bpefleet.producer.spooling.arrived import Arrived
 from bpefleet.producer.store.counted import AllCounted
 from bpefleet.producer.store.directory import RunDirectory
+from bpefleet.producer.store.encoded_ledger import EncodedLedger
 from bpefleet.producer.store.exchanged import Exchanged, is_begun
 from bpefleet.producer.store.history import Journal
 from bpefleet.producer.store.ledger import Ledger
+from bpefleet.producer.store.settled import Settled, open_settled
 from bpefleet.producer.store.stop import Stop
 from bpefleet.shared.exchange.place import checked_place
 
@@ -33,12 +36,13 @@ class Session:
     Attributes:
         directory: The run, held by this process.
         resources: Where the work is done.
-        ledger: The folded chunks.
+        ledger: The chunks that are done here.
         elsewhere: What is counted and lies in an exchange; None without one.
         journal: The history of attempts.
         status: The snapshot for who looks on.
         counting: Shows how far counting is.
         merging: Shows how far merging is.
+        writing: Shows how far the shards are.
         stop: Whether to end early.
         planned: How many chunks the plan has as the session begins: any others arrive.
         todo: Those of them to count.
@@ -47,11 +51,12 @@ class Session:
 
     directory: RunDirectory
     resources: Resources
-    ledger: Ledger
+    ledger: Settled
     journal: Journal
     status: StatusFile
     counting: CountingView
     merging: MergingView
+    writing: WritingView
     stop: Stop
     planned: int
     todo: list[int]
@@ -62,6 +67,20 @@ class Session:
     def counted(self) -> AllCounted:
         """The chunks that are counted, be it here or there."""
         return AllCounted(self.ledger, self.elsewhere.ledger if self.elsewhere else None)
+
+    @property
+    def counts(self) -> Ledger:
+        """The counts of a run that counts."""
+        if not isinstance(self.ledger, Ledger):  # pragma: no cover
+            raise TypeError
+        return self.ledger
+
+    @property
+    def encoded(self) -> EncodedLedger:
+        """The pieces of a run that encodes."""
+        if not isinstance(self.ledger, EncodedLedger):  # pragma: no cover
+            raise TypeError
+        return self.ledger
 
 
 @contextmanager
@@ -90,20 +109,13 @@ def session(
     """
     plan = directory.plan
     arrived = arrived or Arrived()
-    directory.make_counts()  # some copying leaves empty folders out
     # Before anything else reads it: what is damaged has to be set aside first.
     planned = plan.chunk_count
-    ledger = Ledger(
-        directory.counts,
-        plan.digest,
-        chunks=planned,
-        sources=plan.chunk_sources,
-        mend=True,
-    )
-    elsewhere = _elsewhere(directory, resources, ledger)
+    ledger = open_settled(directory, planned)
+    elsewhere = _elsewhere(directory, resources, ledger) if isinstance(ledger, Ledger) else None
     counted = AllCounted(ledger, elsewhere.ledger if elsewhere else None)
     todo = sorted(set(only or range(planned)) - counted.chunks)
-    journal = Journal(directory.path)
+    journal = Journal(directory.path, plan.kind.name)
     status = StatusFile(directory)
     try:
         yield Session(
@@ -114,6 +126,7 @@ def session(
             status=status,
             counting=CountingView(plan, counted, journal.tried, status, progress, arrived),
             merging=MergingView(status, progress),
+            writing=WritingView(status, progress),
             stop=stop,
             planned=planned,
             todo=todo,

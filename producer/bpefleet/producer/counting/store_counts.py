@@ -30,7 +30,7 @@ class StoreCounts:
     def __init__(self, session: Session, signer: Signer) -> None:
         """Prepare to store; `signer` says what a payload's fingerprint must be."""
         self._plan = session.directory.plan
-        self._ledger = session.ledger
+        self._ledger = session.counts
         self._counted = session.counted
         self._elsewhere = session.elsewhere
         self._signer = signer

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from bpefleet.producer.planning.columns.source_file import SourceFile
     from bpefleet.producer.planning.options import Resources
+    from bpefleet.shared.wire.encoding import Encoding
 
 logger = logging.getLogger(__name__)
 
@@ -40,14 +41,26 @@ class Fleet:
         url: The Redis. Valid inside the block.
         workers: The local workers, if any.
         dashboard: The dashboard beside the run, if it was asked for.
-        trainer: The trainer. Valid inside the block.
+        trainer: The trainer, if one is needed. Valid inside the block.
     """
 
     url: str
     trainer: TrainerProcess
 
-    def __init__(self, resources: Resources, files: Iterable[SourceFile], directory: Path) -> None:
-        """Prepare a fleet for a run. The directory need not exist yet.
+    def __init__(
+        self,
+        resources: Resources,
+        files: Iterable[SourceFile],
+        directory: Path,
+        encoding: Encoding | None = None,
+    ) -> None:
+        """Prepare a fleet for a run.
+
+        Args:
+            resources: Who does the work.
+            files: What the workers must be able to read.
+            directory: The run's; it need not exist yet.
+            encoding: What is made, if nothing is trained.
 
         Raises:
             UsageError: The key file cannot be used.
@@ -57,6 +70,7 @@ class Fleet:
         self.workers: LocalWorkers | None = None
         self.dashboard: LocalDashboard | None = None
         self._resources = resources
+        self._encoding = encoding
         self._exchange = resources.exchange or read_parts(directory / COUNTS).place
         self._directory = directory
         self._stack = ExitStack()
@@ -71,7 +85,8 @@ class Fleet:
         """
         try:
             # First: it imports its modules while this process does other work.
-            self.trainer = self._stack.enter_context(TrainerProcess(self._directory))
+            if self._encoding is None:
+                self.trainer = self._stack.enter_context(TrainerProcess(self._directory))
             self._stack.enter_context(self._for_counting)
             self.url = self._redis()
             if count := self._resources.local_workers:
@@ -79,6 +94,7 @@ class Fleet:
                     self.url,
                     count,
                     roots=self._roots,
+                    outputs=[self._encoding.place] if self._encoding else (),
                     key_file=self._resources.key_file,
                     exchange=self._exchange,
                 )
@@ -120,6 +136,8 @@ class Fleet:
         words = ["bpefleet", "worker", "--redis", redacted(self.url)]
         if key_file := self._resources.key_file:
             words += ["--key-file", str(key_file)]
+        if self._encoding is not None:
+            words += ["--output-root", self._encoding.place]
         if self._exchange:
             words += ["--exchange", self._exchange]
         return shlex.join(words)

@@ -29,6 +29,7 @@ class LocalWorkers:
         url: The Redis to serve.
         processes: How many workers.
         roots: The directories that they may read; empty for any.
+        outputs: Those that they may write to.
         key_file: The file with the fleet's key, if there is one.
         exchange: Where they may leave counts; empty for nowhere.
     """
@@ -39,6 +40,7 @@ class LocalWorkers:
         processes: int,
         *,
         roots: Iterable[str] = (),
+        outputs: Iterable[str] = (),
         key_file: Path | None = None,
         exchange: str = "",
     ) -> None:
@@ -46,6 +48,7 @@ class LocalWorkers:
         self._url = url
         self._processes = processes
         self._roots = tuple(roots)
+        self._outputs = tuple(outputs)
         self._key_file = key_file
         self._pool: subprocess.Popen[bytes] | None = None
 
@@ -53,6 +56,7 @@ class LocalWorkers:
         """Start the workers, without waiting: they take what is queued as soon as they are up."""
         options = ["-n", str(self._processes), "--quiet"]
         options += [word for root in self._roots for word in ("--corpus-root", root)]
+        options += [word for root in self._outputs for word in ("--output-root", root)]
         options += ["--exchange", self._exchange] if self._exchange else []
         options += ["--log-format", JSON if structured() else HUMAN]
         # Whether that is a risk was decided when the producer started.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from bpefleet.producer.store.history import COUNTED, Attempt, read_attempts
+from bpefleet.producer.store.history import FAILED, Attempt, read_attempts
 from bpefleet.shared.wire.messages import Message
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def read_times(directory: RunDirectory) -> Times:
     Raises:
         OutputError: The history cannot be read.
     """
-    return times_of(directory, read_attempts(directory.path))
+    return times_of(directory, read_attempts(directory.path, directory.plan.kind.name))
 
 
 def times_of(directory: RunDirectory, history: Mapping[int, Sequence[Attempt]]) -> Times:
@@ -103,7 +103,7 @@ def times_of(directory: RunDirectory, history: Mapping[int, Sequence[Attempt]]) 
 
 def counted(history: Mapping[int, Sequence[Attempt]]) -> list[Attempt]:
     """The attempts of a history that counted a chunk, one each, by index."""
-    ends = ((end for end in history[chunk] if end.outcome == COUNTED) for chunk in sorted(history))
+    ends = ((end for end in history[chunk] if end.outcome != FAILED) for chunk in sorted(history))
     return [end for found in ends if (end := next(found, None))]
 
 

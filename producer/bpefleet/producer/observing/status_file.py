@@ -17,12 +17,12 @@ from msgspec.structs import replace
 
 from bpefleet.producer.files.atomic import create
 from bpefleet.producer.observing.snapshot import SNAPSHOT, at_rest
-from bpefleet.shared.wire.status import COUNT, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bpefleet.producer.store.directory import RunDirectory
+    from bpefleet.shared.wire.status import Snapshot
 
 _EVERY: Final = 1.0
 """Seconds between two snapshots."""
@@ -51,7 +51,7 @@ class StatusFile:
         self.now = replace(
             at_rest(directory, time.time()),
             producer=f"process {os.getpid()} on {socket.gethostname()}",
-            stage=COUNT,
+            stage=directory.plan.kind.name,
             session=secrets.token_hex(8),
             started=time.time(),
             ended=None,

@@ -17,6 +17,7 @@ from bpefleet.shared.pretokens.bytelevel import mistakable
 from bpefleet.shared.pretokens.patterns import resolve
 from bpefleet.shared.process.machine import cores
 from bpefleet.shared.stores.urls import is_url
+from bpefleet.shared.wire.encoding import Encoding
 from bpefleet.shared.wire.messages import Int, Message
 
 DEFAULT_PATTERN: Final = "cl100k"
@@ -261,6 +262,8 @@ class Request(Struct, frozen=True):
         spool: The folder, a path or a URL, in which what arrives is spooled; None for the run's
             directory.
         mixture: In place of sources: named ones.
+        encoding: What to make of it, if it is to be encoded and not to be trained on.
+        encoder: The tokenizer's file for that.
     """
 
     sources: tuple[str, ...]
@@ -271,6 +274,8 @@ class Request(Struct, frozen=True):
     documents: Iterable[Any] | None = None
     spool: str | None = None
     mixture: tuple[Source, ...] = ()
+    encoding: Encoding | None = None
+    encoder: bytes = b""
 
     @property
     def arrives(self) -> bool:

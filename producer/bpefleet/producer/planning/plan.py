@@ -28,6 +28,8 @@ from bpefleet.shared.corpus.formats import ROWS, compression_of
 from bpefleet.shared.errors import SourceError
 from bpefleet.shared.pretokens.patterns import counting_digest, resolve
 from bpefleet.shared.stores.urls import is_url
+from bpefleet.shared.wire.encoding import EncodeSpec, Encoding
+from bpefleet.shared.wire.kinds import COUNT, ENCODE, Kind
 from bpefleet.shared.wire.messages import CountSpec, Failed, Int, Message, MessageError, Sample
 
 if TYPE_CHECKING:
@@ -66,6 +68,7 @@ class Head(Message, frozen=True):
     engine: str
     sources: tuple[PlannedSource, ...]
     totals: Totals
+    encoding: Encoding | None = None
 
     def checked(self) -> Self:
         """This head, if it hangs together.
@@ -96,6 +99,7 @@ class Plan(Struct, frozen=True):
         engine: The scanner and its Unicode version.
         corpus: The files and the chunks.
         sources: The corpus's sources. No chunk has text of two.
+        encoding: What to make of it, if its chunks are encoded and not counted.
     """
 
     version: int
@@ -106,6 +110,7 @@ class Plan(Struct, frozen=True):
     engine: str
     corpus: Corpus
     sources: tuple[PlannedSource, ...] = (PlannedSource(),)
+    encoding: Encoding | None = None
 
     @classmethod
     def make(
@@ -114,6 +119,7 @@ class Plan(Struct, frozen=True):
         files: Iterable[SourceFile],
         chunks: Iterable[Sequence[Segment]],
         sources: tuple[PlannedSource, ...] = (PlannedSource(),),
+        encoding: Encoding | None = None,
     ) -> Self:
         """Plan a new run.
 
@@ -122,6 +128,7 @@ class Plan(Struct, frozen=True):
             files: The corpus.
             chunks: The segments of each chunk; together all of the corpus, in order.
             sources: The corpus's sources.
+            encoding: What to make of it, if it is not to be counted.
         """
         pattern = resolve(options.pattern)
         corpus = _divided(files if isinstance(files, Files) else Files(files), chunks)
@@ -136,6 +143,7 @@ class Plan(Struct, frozen=True):
             engine=runs_on,
             corpus=corpus,
             sources=sources,
+            encoding=encoding,
         )
 
     @classmethod
@@ -179,6 +187,7 @@ class Plan(Struct, frozen=True):
             self.engine,
             self.sources,
             self.corpus.totals(self.sources),
+            self.encoding,
         )
         return written(head.to_bytes(), self.corpus)
 
@@ -246,6 +255,24 @@ class Plan(Struct, frozen=True):
             digest=self.digest,
             text_field=source.text_field or self.options.text_field,
             sample=self._sample(chunk, source) if source.sampled else None,
+        )
+
+    @property
+    def kind(self) -> Kind:
+        """What is done with its chunks."""
+        return COUNT if self.encoding is None else ENCODE
+
+    def encode_spec(self, chunk: int, errors: str = "") -> EncodeSpec:
+        """What a worker is told of a chunk that it is to encode; likewise."""
+        if (encoding := self.encoding) is None:  # pragma: no cover
+            raise AssertionError
+        return EncodeSpec(
+            text=self.spec(chunk, errors),
+            ends=tuple(self.files.extent(i) == end for i, _, end in self.chunks[chunk]),
+            place=encoding.place,
+            tokenizer=encoding.tokenizer,
+            width=encoding.width,
+            separator=encoding.separator,
         )
 
     def _sample(self, chunk: int, source: PlannedSource) -> Sample:

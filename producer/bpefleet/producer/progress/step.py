@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from bpefleet.shared.process.amounts import of, several, size
-from bpefleet.shared.wire.status import COUNT, MERGE, SPOOL
+from bpefleet.shared.wire.status import MERGE, SPOOL, WRITE
 
 if TYPE_CHECKING:
     from bpefleet.shared.wire.status import Arriving, Snapshot
@@ -47,20 +47,23 @@ def step_of(now: Snapshot) -> Step:
         rate = now.merging.rate if now.merging else 0.0
         facts += [f"{rate:,.0f}/s"] if rate else []
         return Step(MERGE, now.merges_made, now.merges, tuple(facts), rate, now.eta, now.run)
+    if now.stage == WRITE:
+        facts = [f"{now.written:,}/{now.tokens:,} tokens"]
+        return Step(WRITE, now.written, now.tokens, tuple(facts), now.rate, now.eta, now.run)
     if now.arriving is not None:
         return _arriving(now, now.arriving)
     facts = [of(now.bytes_counted, now.bytes)]
     facts += [f"{size(now.rate)}/s"] if now.rate else []
-    facts += [f"{len(now.failed):,} failed"] if now.failed else []
-    facts += [f"{len(now.running):,} running", f"{now.counted:,}/{now.chunks:,} chunks"]
+    facts += [f"{now.all_failed:,} failed"] if now.all_failed else []
+    facts += [f"{now.all_running:,} running", f"{now.counted:,}/{now.chunks:,} chunks"]
     facts += [f"{now.retries:,} retries"] if now.retries else []
-    return Step(COUNT, now.bytes_counted, now.bytes, tuple(facts), now.rate, now.eta, now.run)
+    return Step(now.kind, now.bytes_counted, now.bytes, tuple(facts), now.rate, now.eta, now.run)
 
 
 def _arriving(now: Snapshot, arriving: Arriving) -> Step:
     facts = [f"{size(arriving.bytes)} arrived"]
     facts += [f"{size(arriving.rate)}/s"] if arriving.rate else []
-    facts += [f"{len(now.failed):,} failed"] if now.failed else []
+    facts += [f"{now.all_failed:,} failed"] if now.all_failed else []
     facts += [several(arriving.documents, "document")] if arriving.documents else []
     facts += [f"{size(now.bytes_counted)} counted"]
     return Step(SPOOL, arriving.bytes, 0, tuple(facts), arriving.rate, None, now.run)

@@ -98,7 +98,7 @@ def profile(directory: RunDirectory, times: Times | None = None) -> Profile:
     """
     times = times or read_times(directory)
     rates = [time.bytes / time.seconds for time in times.chunks if time.seconds]
-    manifest = directory.manifest
+    manifest = None if directory.plan.encoding else directory.manifest
     stages = tuple(
         StageTime(name, took.seconds, took.peak_rss)
         for name, took in (manifest.stages.items() if manifest else ())

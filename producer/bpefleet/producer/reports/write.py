@@ -14,9 +14,10 @@ from bpefleet.producer.files.atomic import write_atomically
 from bpefleet.producer.observing.chunk_times import read_times
 from bpefleet.producer.observing.posting import post_report
 from bpefleet.producer.observing.snapshot import at_rest
-from bpefleet.producer.planning.sources import find_files
+from bpefleet.producer.planning.formats.names import AUTO
 from bpefleet.producer.reports.content import Facts, content
 from bpefleet.producer.reports.measuring.comparison import encoder_of, find_encoder
+from bpefleet.producer.reports.measuring.held_out import held_out_files
 from bpefleet.producer.reports.measuring.measure import curve, measure
 from bpefleet.producer.reports.measuring.sample import sample
 from bpefleet.producer.reports.profile import profile
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from bpefleet.producer.planning.columns.source_file import SourceFile
     from bpefleet.producer.reports.measuring.measure import Measured
     from bpefleet.producer.reports.measuring.sample import Source
 
@@ -47,6 +49,8 @@ def write_report(
     held_out: Sequence[str] = (),
     sample_bytes: int | None = None,
     redis: str | None = None,
+    text_field: str | None = None,
+    asked: str = AUTO,
 ) -> list[Path]:
     """Write the report of a finished run into its directory, and show it on the run's page.
 
@@ -54,9 +58,12 @@ def write_report(
         path: The directory.
         compare: Other tokenizers to measure (see `comparison`). A warning and the report name those
             that cannot be measured, and why.
-        held_out: Files, folders or globs to measure on; if empty, the run's own text.
+        held_out: Files, folders, globs or URLs to measure on, or a corpus file; if empty, the run's
+            own text.
         sample_bytes: How much of it to encode, about; None for `SAMPLE`.
         redis: The Redis that a dashboard reads; None for no page.
+        text_field: Where records of `held_out` have their text; None for where the run's have it.
+        asked: The format of `held_out`, as in training.
 
     Returns:
         The files written.
@@ -66,7 +73,7 @@ def write_report(
         QueueError: The report is written and cannot be shown.
         SourceError: The text cannot be read or has changed.
         UsageError: The run was trained on counts, and there is no text; or tiktoken does not take
-            its pattern.
+            its pattern; or there is nothing held out that a format or a field is given for.
     """
     directory = RunDirectory.open(path)
     manifest = directory.finished
@@ -78,8 +85,15 @@ def write_report(
             hint=f"name some: bpefleet report {path} --held-out FILE",
         )
     field = manifest.options.text_field
-    files = find_files(held_out, text_field=field) if held_out else of_text
-    fields = field if held_out else [one.text_field or field for one in directory.plan.sources]
+    files: Sequence[SourceFile] = of_text
+    fields = [one.text_field or field for one in directory.plan.sources]
+    if held_out:
+        files, fields = held_out_files(held_out, asked, text_field or field)
+    elif text_field or asked != AUTO:
+        raise UsageError(
+            "a format or a text field is given, and no text that it is of",
+            hint="name some by --held-out: the run's own text is read as it was in training",
+        )
     sources = sample(files, tokenizer.special_tokens, sample_bytes or SAMPLE, fields)
     compared, failed = _compare(compare, sources)
     times = read_times(directory)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from bpefleet.producer.planning.options import Options, Request
-    from bpefleet.producer.store.ledger import Ledger
+    from bpefleet.producer.store.settled import Settled
     from bpefleet.producer.store.stage import Took
     from bpefleet.producer.store.stop import Stop
 
@@ -89,7 +89,7 @@ class Arrival:
         self.plan = Plan.make(own, [], [])
         self.place = SourceFile(self._spool.first, 0, 0)
 
-    def receive(self, ledger: Ledger) -> Took:
+    def receive(self, ledger: Settled) -> Took:
         """Take in what arrives, to its end, and write the plan.
 
         Args:

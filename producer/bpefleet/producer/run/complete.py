@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from bpefleet.producer.counting.session import session
 from bpefleet.producer.run.count_and_merge import in_process, with_fleet
-from bpefleet.producer.run.ending.outcome import RunResult, kept, report
+from bpefleet.producer.run.encode_and_write import encode_and_write
+from bpefleet.producer.run.ending.outcome import EncodeResult, RunResult, kept, report
 from bpefleet.shared.errors import InterruptedRunError, OutputError, QueueError
 from bpefleet.shared.process.amounts import several
 
@@ -35,7 +36,7 @@ def complete(
     begun: Stage,
     only: Collection[int] = (),
     arrival: Arrival | None = None,
-) -> RunResult:
+) -> RunResult | EncodeResult:
     """Count what is not counted, merge, and write the tokenizer.
 
     Args:
@@ -57,15 +58,24 @@ def complete(
         with session(directory, resources, progress, stop, only, arrived) as this:
             this.status.began(begun.at)
             if this.ledger.chunks:
-                text = "%d of %s are counted already"
+                text = "%d of %s are %s already"
                 chunks = several(directory.plan.chunk_count, "chunk")
                 logger.info(
-                    text, len(this.ledger.chunks), chunks, extra={"run": directory.plan.run}
+                    text,
+                    len(this.ledger.chunks),
+                    chunks,
+                    directory.plan.kind.done,
+                    extra={"run": directory.plan.run},
                 )
             stop.check()
-            text = "counting begins: %s to count"
+            kind = directory.plan.kind
+            text = f"{kind.doing} begins: %s to {kind.name}"
             todo = "what arrives" if arrival else several(len(this.todo), "chunk")
             logger.info(text, todo, extra={"run": directory.plan.run, "chunks": len(this.todo)})
+            if (encoding := directory.plan.encoding) is not None:
+                index = encode_and_write(this, fleet, begun, arrival)
+                logger.info("the shards are written to %s", encoding.place)
+                return EncodeResult(directory.path, encoding.place, index)
             if fleet is None:
                 manifest = in_process(this, begun, arrival)
             else:

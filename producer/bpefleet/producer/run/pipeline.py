@@ -9,6 +9,7 @@ import logging
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from bpefleet.producer.encoding.place import lay_out
 from bpefleet.producer.files.lock import locked
 from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.run.arrival import Arrival
@@ -31,14 +32,14 @@ if TYPE_CHECKING:
 
     from bpefleet.producer.fleet.fleet import Fleet
     from bpefleet.producer.planning.options import Request, Resources
-    from bpefleet.producer.run.ending.outcome import RunResult
+    from bpefleet.producer.run.ending.outcome import EncodeResult, RunResult
 
 
 logger = logging.getLogger(__name__)
 
 
-def run(request: Request) -> RunResult:
-    """Train a tokenizer: the whole of a new run.
+def run(request: Request) -> RunResult | EncodeResult:
+    """Train a tokenizer, or encode a corpus: the whole of a new run.
 
     Raises:
         BpefleetError: It cannot be done; the class and the text say why and what to do.
@@ -48,7 +49,10 @@ def run(request: Request) -> RunResult:
     begun = Stage()
     with _progress(resources) as progress, ExitStack() as stack:
         with new_run(request.out) as place, stopping(request.out) as stop:
-            warn_of_unwritten(resolve(options.pattern))
+            if request.encoding is None:
+                warn_of_unwritten(resolve(options.pattern))
+            else:
+                lay_out(request.encoding, request.encoder)
             arrival = Arrival(request, stop, place.create) if request.arrives else None
             if arrival is not None:
                 directory = RunDirectory(request.out, arrival.plan)
@@ -64,7 +68,9 @@ def run(request: Request) -> RunResult:
         return finish(result, resources, fleet, progress, begun)
 
 
-def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunResult:
+def resume(
+    path: Path, resources: Resources, only: Collection[int] = ()
+) -> RunResult | EncodeResult:
     """Go on with a run that was stopped, or whose chunks failed.
 
     Args:
@@ -85,10 +91,11 @@ def resume(path: Path, resources: Resources, only: Collection[int] = ()) -> RunR
         with locked(path), stopping(path) as stop:
             _demand_unfinished(directory)  # another process may just have finished it
             bind(run=directory.plan.run)
-            warn_of_unwritten(resolve(directory.plan.options.pattern))
-            fleet = _announced(
-                start_fleet(stack, resources, directory.plan.files.one_of_each_folder, path)
-            )
+            plan = directory.plan
+            if plan.encoding is None:
+                warn_of_unwritten(resolve(plan.options.pattern))
+            files = plan.files.one_of_each_folder
+            fleet = _announced(start_fleet(stack, resources, files, path, plan.encoding))
             result = complete(directory, resources, fleet, progress, stop, begun=begun, only=only)
         return finish(result, resources, fleet, progress, begun)
 

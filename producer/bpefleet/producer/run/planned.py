@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bpefleet.producer.progress.progress import Progress
     from bpefleet.producer.store.stage import Stage
     from bpefleet.producer.store.stop import Stop
+    from bpefleet.shared.wire.encoding import Encoding
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +45,7 @@ def planned(
     total = files.text
     if resources.chunk_size is not None:
         demand_few(total, resources.chunk_size)
-    fleet = start_fleet(stack, resources, files.one_of_each_folder, request.out)
+    fleet = start_fleet(stack, resources, files.one_of_each_folder, request.out, request.encoding)
     cutter = Cutter(resolve(options.pattern).name, options.special_tokens)
     # A text of which only some documents are counted is cut between these.
     special = Cutter("", options.special_tokens)
@@ -52,19 +53,24 @@ def planned(
     least = least_chunk_size(options.pattern)
     length = even_chunk_size(total, length, fleet.size if fleet else 1, least=least)
     cutters = [special if source.sampled else cutter for source in sources]
-    plan = Plan.make(options, files, stop.checked(split_sources(files, cutters, length)), sources)
+    chunks = stop.checked(split_sources(files, cutters, length))
+    plan = Plan.make(options, files, chunks, sources, request.encoding)
     if fleet is not None:
         fleet.announce()
     return plan, fleet
 
 
 def start_fleet(
-    stack: ExitStack, resources: Resources, files: Iterable[SourceFile], path: Path
+    stack: ExitStack,
+    resources: Resources,
+    files: Iterable[SourceFile],
+    path: Path,
+    encoding: Encoding | None = None,
 ) -> Fleet | None:
     """Start what the run needs, to be ended with `stack`; None if it needs no other process."""
     if resources.in_process:
         return None
-    return stack.enter_context(Fleet(resources, files, path))
+    return stack.enter_context(Fleet(resources, files, path, encoding))
 
 
 def log_plan(plan: Plan, begun: Stage) -> None:

@@ -8,8 +8,8 @@ from bpefleet.producer.counting.requests import ask_retry
 from bpefleet.producer.files.lock import holder
 from bpefleet.producer.observing.snapshot import failures
 from bpefleet.producer.run.pipeline import resume
-from bpefleet.producer.store.counted import read_counted
 from bpefleet.producer.store.directory import RunDirectory
+from bpefleet.producer.store.settled import read_settled
 from bpefleet.shared.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bpefleet.producer.planning.options import Resources
-    from bpefleet.producer.run.ending.outcome import RunResult
+    from bpefleet.producer.run.ending.outcome import EncodeResult, RunResult
 
 
-def retry(path: Path, chunks: Sequence[int], resources: Resources) -> RunResult | None:
+def retry(
+    path: Path, chunks: Sequence[int], resources: Resources
+) -> RunResult | EncodeResult | None:
     """Count failed chunks again, with a new set of retries, and finish the run.
 
     If a process is working on the run, that process is asked to do it.
@@ -62,7 +64,7 @@ def _failed(directory: RunDirectory, chunks: Sequence[int], *, busy: bool) -> se
     path, count = directory.path, directory.plan.chunk_count
     if odd := [chunk for chunk in chunks if not 0 <= chunk < count]:
         raise UsageError(f"there is no chunk {odd[0]}", hint=f"{path} has chunks 0 to {count - 1}")
-    counted, _, _ = read_counted(directory.counts, count)
+    counted, *_ = read_settled(directory)
     failed = {failure.chunk for failure in failures(directory, counted)}
     if not failed:
         go_on = f"watch it: bpefleet status {path}" if busy else f"go on: bpefleet resume {path}"

@@ -22,6 +22,7 @@ from bpefleet.producer.store.history import ATTEMPTS
 from bpefleet.producer.store.stop import CANCEL
 from bpefleet.shared.errors import InterruptedRunError, OutputError
 from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.wire.encoding import ENCODER, INDEX, PIECES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +37,8 @@ _LEFT_BY_A_CRASH: Final = {
     CANCEL,
     CANCEL + TEMPORARY,
     spool.SPOOL,
+    ENCODER,
+    PIECES,
 }
 """The files that may be in a directory before its plan is written."""
 _LEFT_BY_ARRIVAL: Final = {ATTEMPTS, "status.json", "status.json.new", "retry", "retry" + TEMPORARY}
@@ -44,6 +47,9 @@ _FOLDED: Final = re.compile(
     r"((part|group)-\d+|joined-\d+-\d+|folded)\.counts(\.tmp)?|exchange\.jsonl"
 )
 """Likewise, in the folder of the ledger."""
+
+_WRITING: Final = re.compile(rf"{re.escape(ENCODER)}\.[0-9a-f]{{8}}\.tmp")
+"""Likewise, beside it."""
 
 _TRIES: Final = 100
 """Attempts to lock a directory that other runs of the same name keep removing."""
@@ -113,7 +119,7 @@ def check_free(path: Path) -> None:
     except OSError as error:
         raise OutputError(f"{path}: {error.strerror}") from error
     if os.path.lexists(path / PLAN):
-        done = (path / MANIFEST).exists()
+        done = (path / MANIFEST).exists() or (path / INDEX).exists()
         raise OutputError(
             f"{path} holds a {'finished' if done else 'started'} run",
             hint="choose another directory" if done else f"go on with it: bpefleet resume {path}",
@@ -130,7 +136,8 @@ def _begun(path: Path) -> bool:
     arrived = spool.SPOOL in found
     if arrived and not spool.is_there(path):
         return True
-    if found.keys() - _LEFT_BY_A_CRASH - (_LEFT_BY_ARRIVAL if arrived else set()):
+    names = {name for name in found if not _WRITING.fullmatch(name)}
+    if names - _LEFT_BY_A_CRASH - (_LEFT_BY_ARRIVAL if arrived else set()):
         return True
     if COUNTS not in found:
         return False

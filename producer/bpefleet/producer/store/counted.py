@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 from bpefleet.producer.store.exchanged import read_parts
 from bpefleet.producer.store.ledger_format import Totals, read_index, read_sums
+from bpefleet.shared.wire.status import Exchanging
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
-    from bpefleet.producer.store.exchanged import Exchanged
-    from bpefleet.producer.store.ledger import Ledger
+    from bpefleet.producer.store.exchanged import Exchanged, Parts
+    from bpefleet.producer.store.settled import Settled
 
 
 def read_counted(
@@ -40,10 +41,19 @@ def read_counted(
     return chunks | elsewhere.chunks, totals, by_source
 
 
+def told_of(parts: Parts) -> Exchanging | None:
+    """What lies in an exchange, for people; None if there is none."""
+    if not parts.place:
+        return None
+    sums, held = len(parts.units), [*parts.held.values()]
+    size = sum(each.part.size for each in held)
+    return Exchanging(sums, sums - len(parts.open), len(held), size)
+
+
 class AllCounted:
     """The chunks that are counted: a collection of their indexes."""
 
-    def __init__(self, ledger: Ledger, exchanged: Exchanged | None = None) -> None:
+    def __init__(self, ledger: Settled, exchanged: Exchanged | None = None) -> None:
         """Look at a run's ledger, and at that of its exchange, if it has one."""
         self._ledger = ledger
         self._exchanged = exchanged
@@ -83,6 +93,23 @@ class AllCounted:
             for source, totals in [*self._exchanged.parts.by_source.items()]:
                 found[source] = found.get(source, Totals()).plus(totals)
         return found
+
+    @property
+    def exchanging(self) -> Exchanging | None:
+        """What lies in the exchange."""
+        if self._exchanged is None:
+            return None
+        return told_of(self._exchanged.parts)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens written, where chunks are encoded."""
+        return self._ledger.tokens
+
+    @property
+    def documents(self) -> int:
+        """Likewise documents."""
+        return self._ledger.documents
 
     @property
     def unique(self) -> int:

@@ -10,6 +10,14 @@ DIR/attempts.jsonl   who counted what when, and how it ended (see `history`)
 DIR/status.json      how far the run is, while it runs (see `status_file`)
 DIR/<artifacts>      the tokenizer (see `artifacts`)
 DIR/manifest.json    written last: its existence means that the run is complete
+
+Of a run that encodes, in place of the ledger and what follows:
+
+DIR/encoded.jsonl    the ledger of encoded chunks (see `encoded_ledger`)
+DIR/encoder.json     the tokenizer, like all that follows in another place if one was named
+DIR/pieces/          what the workers wrote (see `bpefleet.shared.corpus.pieces`)
+DIR/tokens-…         the shards (see `bpefleet.producer.encoding`)
+DIR/index.json       written last
 """
 
 from __future__ import annotations
@@ -33,11 +41,13 @@ from bpefleet.producer.planning.columns.lines import (
 )
 from bpefleet.producer.planning.plan import PLAN_VERSION, AnyPlan, Head, Plan
 from bpefleet.producer.spooling import spool
+from bpefleet.producer.store.encoded_ledger import ENCODED
 from bpefleet.producer.store.exchanged import read_parts
 from bpefleet.producer.store.history import ATTEMPTS
 from bpefleet.producer.store.manifest import LARGEST, Manifest, read_manifest
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.wire.encoding import INDEX
 from bpefleet.shared.wire.messages import MessageError
 
 if TYPE_CHECKING:
@@ -64,8 +74,8 @@ class RunDirectory:
 
     @property
     def complete(self) -> bool:
-        """Whether the run has its artifacts."""
-        return (self.path / MANIFEST).exists()
+        """Whether the run has its artifacts, or its shards."""
+        return (self.path / (MANIFEST if self.plan.encoding is None else INDEX)).exists()
 
     @property
     def manifest(self) -> Manifest | None:
@@ -96,7 +106,8 @@ class RunDirectory:
             OutputError: It cannot be written.
         """
         directory = cls(path, plan)
-        directory.make_counts()
+        if plan.encoding is None:
+            directory.make_counts()
         # Also writes the folder's entries to disk.
         write_atomically(path / PLAN, *plan.lines)
         return directory
@@ -147,7 +158,10 @@ class RunDirectory:
 
     @property
     def has_counts(self) -> bool:
-        """Whether any chunk is counted."""
+        """Whether any chunk is done."""
+        encoded = self.path / ENCODED
+        if self.plan.encoding is not None:
+            return encoded.exists() and encoded.stat().st_size > 0
         return any(self.counts.glob("*.counts")) or bool(read_parts(self.counts).chunks)
 
     @property

@@ -150,6 +150,13 @@ class Ledger:
                 remove_all(replaced)
 
     @property
+    def tokens(self) -> int:
+        """None: nothing is encoded. As for `settled.Settled`."""
+        return 0
+
+    documents = tokens
+
+    @property
     def unique(self) -> int:
         """About how many different pre-tokens there are in the chunks that this process folded."""
         return self._distinct.estimate

@@ -57,7 +57,7 @@ def count_spec(spec: CountSpec, count: Callable[..., _Found], roots: Sequence[st
         UsageError: The pattern cannot be used, or takes too long; a column holds no text.
     """
     pattern = resolve(spec.pattern)
-    with _source_errors():
+    with source_errors():
         return count(
             spec.segments,
             native=pattern.name if pattern.native else None,
@@ -93,7 +93,7 @@ def encode(counts: Encodable, digest: str) -> bytes:
 
 
 @contextmanager
-def _source_errors() -> Iterator[None]:
+def source_errors() -> Iterator[None]:
     """Turn the exceptions of `bpefleet.kernel.segments` into this project's errors.
 
     They are told apart by the built-in exceptions that they are subclasses of, so that the kernel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,23 +14,29 @@ if TYPE_CHECKING:
 
     Read = Callable[[int, int], Coroutine[Any, Any, Any]]
 
+logger = logging.getLogger(__name__)
+
 _PART: Final = 4 << 20
 """Bytes of a request: enough that what a request costs beside them is little."""
 _AHEAD: Final = 8
 """Requests under way together: as many as keep a core busy that counts 400 MB/s, where each takes a
 tenth of a second to begin and brings 50 MB/s.
 """
+_SILENT: Final = 10.0
+"""Seconds after which a store that does not answer is told of."""
 
 
 class Ahead:
     """Reads ranges of an object in their order; the first requests are made at once.
 
     Args:
+        name: The object's URL.
         read: Asks for the bytes between two places.
         ranges: Which, ascending.
     """
 
-    def __init__(self, read: Read, ranges: Iterable[tuple[int, int]]) -> None:
+    def __init__(self, name: str, read: Read, ranges: Iterable[tuple[int, int]]) -> None:
+        self._name = name
         self._read = read
         self._left = deque(
             (at, min(end, at + _PART)) for start, end in ranges for at in range(start, end, _PART)
@@ -54,7 +61,7 @@ class Ahead:
             SourceError: It cannot be read.
         """
         start, _, future = self._under_way[0]
-        data = memoryview(future.result())
+        data = memoryview(self._answer(future))
         self._under_way.popleft()
         self._ask()
         return start, data
@@ -69,6 +76,19 @@ class Ahead:
             future.cancel()
         self._under_way.clear()
         self._left.clear()
+
+    def _answer(self, future: Future[Any]) -> Any:
+        try:
+            return future.result(_SILENT)
+        except TimeoutError:
+            if future.done():  # it is the answer
+                raise
+            logger.warning(
+                "%s: its store has not answered for %.0f s; it is asked again in time",
+                self._name,
+                _SILENT,
+            )
+            return future.result()
 
     def _ask(self) -> None:
         while self._left and len(self._under_way) < _AHEAD:

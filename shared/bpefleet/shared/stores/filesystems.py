@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import threading
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 _TRIES: Final = 5
 _PAUSE: Final = 0.2
+_PATIENCE: Final = 60.0
+"""Seconds to wait for an answer; a listing may take any time."""
 _TELLING: Final = (
     *("ETag", "etag", "e_tag", "version_id", "sha256", "blob_id", "oid", "md5", "checksum"),
     *("mtime", "LastModified", "last_modified", "modified", "modificationTime", "created"),
@@ -65,7 +68,7 @@ class FileSystem:
     async def entries(self, folder: Location) -> AsyncIterator[Entry]:
         """See `Store`."""
         top = self._path(folder).rstrip("/")
-        found = await self._ask(folder, self._find, top)
+        found = await self._ask(folder, self._find, top, patience=None)
         for path, info in found.items():
             inside = path.removeprefix(top).lstrip("/")
             yield _entry(folder.at(folder.key + inside), info)
@@ -82,10 +85,16 @@ class FileSystem:
         except FileNotFoundError:
             return
 
-    async def _ask(self, location: Location, call: Callable[..., Any], *arguments: Any) -> Any:
+    async def _ask(
+        self,
+        location: Location,
+        call: Callable[..., Any],
+        *arguments: Any,
+        patience: float | None = _PATIENCE,
+    ) -> Any:
         for tries in range(_TRIES):
             try:
-                return await asyncio.to_thread(call, *arguments)
+                return await asyncio.wait_for(_in_thread(call, *arguments), patience)
             except FileNotFoundError:
                 raise
             except Exception as error:
@@ -113,6 +122,27 @@ class FileSystem:
         self._files.makedirs(path.rpartition("/")[0], exist_ok=True)
         self._files.pipe_file(f"{path}.part", data)
         self._files.mv(f"{path}.part", path)
+
+
+def _in_thread(call: Callable[..., Any], *arguments: Any) -> asyncio.Future[Any]:
+    """Call what blocks, in a thread that keeps no process from ending though it hangs."""
+    loop = asyncio.get_running_loop()
+    answer = loop.create_future()
+
+    def tell(result: Any, error: BaseException | None) -> None:
+        if not answer.done():  # nobody waits for it any more
+            answer.set_result(result) if error is None else answer.set_exception(error)
+
+    def run() -> None:
+        result, failed = None, None
+        try:
+            result = call(*arguments)
+        except BaseException as error:  # noqa: BLE001  whoever waits gets it
+            failed = error
+        loop.call_soon_threadsafe(tell, result, failed)
+
+    threading.Thread(target=run, name="store", daemon=True).start()
+    return answer
 
 
 def _options(location: Location) -> dict[str, Any]:

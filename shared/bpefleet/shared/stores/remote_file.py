@@ -45,7 +45,7 @@ class RemoteFile:
         self._version = version
         self._size = size
         self._recent: deque[tuple[int, memoryview]] = deque(maxlen=_RECENT)
-        self._ahead = Ahead(self._read, ())
+        self._ahead = Ahead(url, self._read, ())
         self._end = -1
         """Where what was asked for last ends."""
         self._window = _NARROWEST
@@ -94,7 +94,7 @@ class RemoteFile:
     def expect(self, ranges: Iterable[tuple[int, int]]) -> None:
         """Say what is read next, in this order, so that it is asked for before."""
         self._ahead.close()
-        self._ahead = Ahead(self._read, ranges)
+        self._ahead = Ahead(self._location.url, self._read, ranges)
 
     def stream(self) -> BinaryIO:
         """The file from its start, as other libraries read files."""
@@ -113,7 +113,7 @@ class RemoteFile:
             self._window = min(2 * self._window, _WIDEST) if follows else _NARROWEST
             if not follows:
                 self._end = min(self.size, max(end, offset + _LEAST))
-                found = b"".join(Ahead(self._read, [(offset, self._end)]))
+                found = b"".join(Ahead(self._location.url, self._read, [(offset, self._end)]))
                 self._recent.append((offset, memoryview(found)))
                 return self._recent[-1]
             self._end = min(self.size, max(end, offset + self._window))

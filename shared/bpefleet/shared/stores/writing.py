@@ -33,6 +33,12 @@ def delete(url: str) -> None:
     done(store_of(location).delete(location))
 
 
+def head(url: str) -> Entry | None:
+    """An object as it is now; None if there is none. Raises as `put`."""
+    location = parsed(url)
+    return done(store_of(location).head(location))
+
+
 def demand_writable(url: str) -> Location:
     """What a URL names, if it is where something can be written.
 

@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol, Self
 from msgspec import Struct
 
 from bpefleet.shared.wire import keys
+from bpefleet.shared.wire.encoding import Encoded, EncodeSpec
 from bpefleet.shared.wire.messages import Counted, CountSpec, Message, Reduced, ReduceSpec
 
 
@@ -74,6 +75,7 @@ class Kind(Struct, frozen=True):
             it takes the run's id, the chunk's index and a `spec`, and returns a `result`.
         spec: The message that tells a worker what to do.
         result: The message that tells the producer what came of it.
+        doing: What is done with chunks, for people.
         noun: What people call what its jobs are done with.
     """
 
@@ -82,6 +84,7 @@ class Kind(Struct, frozen=True):
     task: str
     spec: type[Message]
     result: type[Result]
+    doing: str = "working"
     noun: str = "chunk"
 
     def unit(self, index: int) -> str:
@@ -95,8 +98,19 @@ COUNT: Final = Kind(
     task="bpefleet.worker.tasks.count_chunk",
     spec=CountSpec,
     result=Counted,
+    doing="counting",
 )
 """Counts the pre-tokens of a chunk."""
+
+ENCODE: Final = Kind(
+    name="encode",
+    done="encoded",
+    task="bpefleet.worker.tasks.encode_chunk",
+    spec=EncodeSpec,
+    result=Encoded,
+    doing="encoding",
+)
+"""Writes the tokens of a chunk."""
 
 REDUCE: Final = Kind(
     name=keys.REDUCE,
@@ -109,7 +123,7 @@ REDUCE: Final = Kind(
 """Puts the counts of several chunks together. Its units are not chunks, but what the ledger of the
 exchange numbers (`bpefleet.producer.store.exchanged`)."""
 
-KINDS: Final[dict[str, Kind]] = {kind.name: kind for kind in (COUNT, REDUCE)}
+KINDS: Final[dict[str, Kind]] = {kind.name: kind for kind in (COUNT, ENCODE, REDUCE)}
 """All kinds by name: no other job is run, and no other event is read."""
 
 

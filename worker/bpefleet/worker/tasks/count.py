@@ -33,8 +33,8 @@ def prepare(spec: object) -> None:
     """
     with suppress(MessageError):
         segments = CountSpec.from_json(spec).segments
-        if any(part.format in ROWS for part in segments):
-            load()
+        if formats := {part.format for part in segments if part.format in ROWS}:
+            load(formats)
         for part in segments[:1]:
             import_for(part.path)
 

@@ -14,13 +14,14 @@ import click
 from bpefleet.producer.cli.printing.mixture_lines import lines_of
 from bpefleet.producer.cli.printing.status_times import StatusTimes
 from bpefleet.producer.observing.snapshot import failures, latest_of, latest_snapshot
-from bpefleet.producer.store.counted import read_counted
 from bpefleet.producer.store.directory import PLAN, RunDirectory
 from bpefleet.producer.store.history import read_attempts
+from bpefleet.producer.store.settled import read_settled
 from bpefleet.shared.errors import QueueError, UsageError
 from bpefleet.shared.process.text import json_text, line, printable
 from bpefleet.shared.wire.keys import status_key
-from bpefleet.shared.wire.status import COUNT, DONE, MERGE, SPOOL, Snapshot
+from bpefleet.shared.wire.kinds import KINDS
+from bpefleet.shared.wire.status import DONE, ENCODE, MERGE, WRITE, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -115,24 +116,21 @@ def lines(now: Snapshot, times: str = "") -> Iterable[str]:
         said = f"{documents:,} documents, " if documents else ""
         yield f"  arrived  {said}{_size(many)} so far, {_size(round(pace))}/s"
     share = 100 * now.bytes_counted / now.bytes if now.bytes else 100
-    about = "about " if now.stage in (SPOOL, COUNT) else ""
+    about, done = "about " if now.at_chunks else "", KINDS[now.kind].done
     of_all = "" if now.arriving else f" of {_size(now.bytes)}"
     yield (
-        f"  text     {_size(now.bytes_counted)}{of_all} counted"
+        f"  text     {_size(now.bytes_counted)}{of_all} {done}"
         + ("" if now.arriving else f" ({share:.1f} %)")
         + (f", {about}{now.unique:,} different pre-tokens" if now.unique else "")
     )
     yield (
-        f"  chunks   {now.counted:,} of {now.chunks:,} counted, {len(now.running)} running, "
-        f"{now.queued} queued, {now.waiting:,} waiting, {len(now.failed)} failed"
+        f"  chunks   {now.counted:,} of {now.chunks:,} {done}, {now.all_running:,} running, "
+        f"{now.queued:,} queued, {now.waiting:,} waiting, {now.all_failed:,} failed"
         + (f"; {now.retries} retries" if now.retries else "")
     )
+    yield from _exchanging(now)
     yield from (f"  source   {line}" for line in lines_of(now.sources))
-    if now.stage in (SPOOL, COUNT):
-        yield f"  rate     {_size(round(now.rate))}/s{_left(now)}; {now.workers} workers"
-    if now.stage == MERGE:
-        rate = f", {now.merging.rate:,.0f}/s" if now.merging else ""
-        yield f"  merges   {now.merges_made:,} of {now.merges:,}{rate}{_left(now)}"
+    yield from _stage(now)
     yield from _examples(now)
     if times:
         yield f"  time     {times}"
@@ -142,11 +140,32 @@ def lines(now: Snapshot, times: str = "") -> Iterable[str]:
     for failure in now.failed[:_SHOWN]:
         first = failure.error.partition("\n")[0]
         yield f"  failed   {failure.chunk}: {printable(failure.what)}: {printable(first)}"
-    if (more := len(now.failed) - _SHOWN) > 0:
-        yield f"           and {more} more"
+    if (more := now.all_failed - _SHOWN) > 0:
+        yield f"           and {more:,} more"
     if not now.producer and now.counted < now.chunks and now.stage != DONE:
-        word = "retry" if now.failed else "resume"
+        word = "retry" if now.all_failed else "resume"
         yield f"  go on    bpefleet {word} {now.directory}"
+
+
+def _exchanging(now: Snapshot) -> Iterable[str]:
+    if there := now.exchange:
+        yield (
+            f"  sums     {there.made:,} of {there.sums:,} made in the exchange; {there.parts:,} "
+            f"parts are there, {_size(there.bytes)}"
+        )
+
+
+def _stage(now: Snapshot) -> Iterable[str]:
+    """What there is to say of the stage that a run is in."""
+    if now.kind == ENCODE:
+        yield f"  tokens   {now.tokens:,} in {now.documents:,} documents"
+    if now.at_chunks:
+        yield f"  rate     {_size(round(now.rate))}/s{_left(now)}; {now.workers} workers"
+    if now.stage == WRITE:
+        yield f"  shards   {now.written:,} tokens written{_left(now)}"
+    if now.stage == MERGE:
+        rate = f", {now.merging.rate:,.0f}/s" if now.merging else ""
+        yield f"  merges   {now.merges_made:,} of {now.merges:,}{rate}{_left(now)}"
 
 
 def _when(now: Snapshot) -> str:
@@ -183,7 +202,7 @@ def show_failed(path: Path, *, as_json: bool) -> None:
         OutputError: The directory cannot be read.
     """
     directory = RunDirectory.open(path)
-    counted, _, _ = read_counted(directory.counts, directory.plan.chunk_count)
+    counted, *_ = read_settled(directory)
     failed = failures(directory, counted)
     if as_json:
         click.echo(json_text([f.to_json() for f in failed]))
@@ -211,7 +230,7 @@ def show_attempts(path: Path, chunk: int, *, as_json: bool) -> None:
     directory = RunDirectory.open(path)
     if chunk >= directory.plan.chunk_count:
         raise UsageError(f"{path} has chunks 0 to {directory.plan.chunk_count - 1}")
-    attempts = read_attempts(path).get(chunk, [])
+    attempts = read_attempts(path, directory.plan.kind.name).get(chunk, [])
     if as_json:
         click.echo(json_text([a.to_json() for a in attempts]))
         return

@@ -11,6 +11,7 @@ from bpefleet.producer.store.directory import PLAN, RunDirectory
 from bpefleet.producer.store.history import History
 from bpefleet.shared.wire.detail import Detail
 from bpefleet.shared.wire.keys import detail_key
+from bpefleet.shared.wire.kinds import COUNT
 
 _LONGEST: Final = 1e9
 """The longest time that is shown, in seconds, whatever Redis holds."""
@@ -25,7 +26,7 @@ class StatusTimes:
 
     def __init__(self, run: str, redis: str | None) -> None:
         """Prepare to read those of a run, named by its directory or by its id and a Redis."""
-        self._history = History(Path(run)) if Path(run).exists() else None
+        self._history = History(Path(run), _kind(Path(run))) if Path(run).exists() else None
         self._run = run
         self._redis = redis
 
@@ -78,3 +79,10 @@ class StatusTimes:
         detail = read(self._redis or "", self._run, detail_key(self._run), Detail)
         timings = detail.timings if detail else ()
         return {timing.stage: timing.seconds for timing in timings if timing.stage in STAGES}
+
+
+def _kind(run: Path) -> str:
+    """The kind of job of a run's chunks; of one whose corpus still arrives they are counted."""
+    if not (run / PLAN).exists():
+        return COUNT.name
+    return RunDirectory.open(run).plan.kind.name

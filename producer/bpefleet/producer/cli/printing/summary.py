@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from bpefleet.producer.cli.printing import encoded
 from bpefleet.producer.cli.printing.mixture_lines import lines_of
 from bpefleet.shared.process.amounts import clock, several, size
 from bpefleet.shared.process.text import json_text, line
@@ -13,7 +14,7 @@ from bpefleet.shared.process.text import json_text, line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bpefleet.producer.run.ending.outcome import RunResult
+    from bpefleet.producer.run.ending.outcome import EncodeResult, RunResult
     from bpefleet.producer.store.manifest import Manifest
     from bpefleet.producer.store.stage import Took
 
@@ -33,6 +34,16 @@ def summarize(result: RunResult, *, as_json: bool) -> None:
         click.echo(json_text(summary))
         return
     click.echo("\n".join(map(line, lines(result))))
+
+
+def summarize_any(result: RunResult | EncodeResult, *, as_json: bool) -> None:
+    """Print the result of a run of any kind."""
+    from bpefleet.producer.run.ending.outcome import EncodeResult  # noqa: PLC0415  --help stays quick
+
+    if isinstance(result, EncodeResult):
+        encoded.summarize(result, as_json=as_json)
+    else:
+        summarize(result, as_json=as_json)
 
 
 def lines(result: RunResult) -> Iterator[str]:

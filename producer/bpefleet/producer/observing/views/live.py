@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bpefleet.producer.observing.views.page_detail import PageDetail
     from bpefleet.producer.queueing.chunk_states import ChunkStates
     from bpefleet.producer.queueing.sweep import Sweep
-    from bpefleet.producer.store.counted import AllCounted
+    from bpefleet.producer.store.settled import Settled
 
 
 class LiveView:
@@ -27,7 +27,7 @@ class LiveView:
         *,
         states: ChunkStates,
         sweep: Sweep,
-        ledger: AllCounted,
+        ledger: Settled,
         status: StatusFile,
         counting: CountingView,
         detail: PageDetail,

@@ -14,7 +14,7 @@ from bpefleet.shared.wire.status import MERGE, Merging
 if TYPE_CHECKING:
     from bpefleet.producer.observing.status_file import StatusFile
     from bpefleet.producer.progress.progress import Progress
-    from bpefleet.producer.store.ledger import Ledger
+    from bpefleet.producer.store.settled import Settled
     from bpefleet.producer.training.sample_tokens import Picked
 
 _RATE_OVER: Final = 5.0
@@ -30,7 +30,7 @@ class MergingView:
         self._progress = progress
         self._pace = Pace(_RATE_OVER)
 
-    def begin(self, ledger: Ledger) -> None:
+    def begin(self, ledger: Settled) -> None:
         """The merge stage begins, with all that is in the ledger."""
         self._pace.see(0)
         snapshot = self._status.show(
@@ -42,6 +42,7 @@ class MergingView:
                 pretokens=ledger.totals.pretokens,
                 unique=ledger.unique,
                 running=(),
+                more_running=0,
                 queued=0,
                 waiting=0,
                 workers=0,

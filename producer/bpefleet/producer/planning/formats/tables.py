@@ -118,11 +118,11 @@ def _arrow(stream: Any, file: File, path: str, field: str) -> tuple[int, int]:
 
 def _text_in(batch: RecordBatch, field: str) -> int:
     """Bytes of text in a column."""
-    import pyarrow.compute as pc  # noqa: PLC0415  optional
-
     name, *inner = column_path(batch.schema, field.split("."))
     column: Any = batch.column(batch.schema.get_all_field_indices(name)[0])
     if inner:
+        import pyarrow.compute as pc  # noqa: PLC0415  optional, and slow to import
+
         column.validate()  # of a damaged file, offsets may lead anywhere
         column = pc.struct_field(column, inner)
     sample = texts(column.slice(0, _SAMPLE), 0)

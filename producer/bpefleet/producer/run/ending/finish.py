@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bpefleet.producer.files.lock import locked
 from bpefleet.producer.progress.step import Step
+from bpefleet.producer.run.ending.outcome import EncodeResult, RunResult
 from bpefleet.producer.spooling.spool import done, is_there
 from bpefleet.producer.store.stage import Stage
 from bpefleet.shared.errors import BpefleetError, InterruptedRunError
@@ -18,23 +19,32 @@ if TYPE_CHECKING:
     from bpefleet.producer.fleet.fleet import Fleet
     from bpefleet.producer.planning.options import Resources
     from bpefleet.producer.progress.progress import Progress
-    from bpefleet.producer.run.ending.outcome import RunResult
 
 logger = logging.getLogger(__name__)
+
+Result: TypeAlias = RunResult | EncodeResult
 
 _REPORT: Final = Step("write", facts=("the report",))
 
 
 def finish(
-    result: RunResult, resources: Resources, fleet: Fleet | None, progress: Progress, begun: Stage
-) -> RunResult:
+    result: Result, resources: Resources, fleet: Fleet | None, progress: Progress, begun: Stage
+) -> Result:
     """What follows on a finished run: the report, which reads the corpus, and the page."""
     with ExitStack() as stack:
         if is_there(result.directory):  # whoever resumes a finished run removes its spool
             stack.enter_context(locked(result.directory))
-        result = replace(_report(result, resources, fleet, progress), seconds=begun.seconds)
+        result = replace(_reported(result, resources, fleet, progress), seconds=begun.seconds)
         done(result.directory)
     _stay(fleet, resources)
+    return result
+
+
+def _reported(
+    result: Result, resources: Resources, fleet: Fleet | None, progress: Progress
+) -> Result:
+    if isinstance(result, RunResult):
+        return _report(result, resources, fleet, progress)
     return result
 
 

@@ -76,7 +76,7 @@ def _reasons(
 ) -> dict[int, Failed]:
     """Why each chunk that is left was not counted."""
     reasons = {chunk: failed[chunk] for chunk in left & failed.keys()}
-    before = read_attempts(directory.path)
+    before = read_attempts(directory.path, directory.plan.kind.name)
     for chunk in left - failed.keys():
         last = before[chunk][-1] if chunk in before else None
         reasons[chunk] = (
@@ -97,8 +97,8 @@ def _raise_failed(directory: RunDirectory, failed: dict[int, Failed]) -> NoRetur
     kinds = {failure.kind for failure in failed.values()}
     kind = (class_of(kinds.pop()) if len(kinds) == 1 else None) or ChunksFailedError
     raise kind(
-        f"{len(failed)} of {plan.chunk_count} chunks failed; the others are counted and kept\n  "
-        + "\n  ".join(lines),
+        f"{len(failed)} of {plan.chunk_count} chunks failed; the others are {plan.kind.done} and "
+        "kept\n  " + "\n  ".join(lines),
         hint=_remedy(kind, directory),
     )
 

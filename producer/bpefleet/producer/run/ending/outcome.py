@@ -12,6 +12,7 @@ from bpefleet.producer.store.directory import PLAN
 from bpefleet.producer.store.manifest import Manifest
 from bpefleet.shared.process.amounts import several
 from bpefleet.shared.tokenizer import Tokenizer
+from bpefleet.shared.tokens.index import Index
 
 if TYPE_CHECKING:
     from bpefleet.producer.store.directory import RunDirectory
@@ -48,6 +49,23 @@ class RunResult:
         return Tokenizer.load(self.directory)
 
 
+@dataclass(frozen=True)
+class EncodeResult:
+    """A finished run that encoded.
+
+    Attributes:
+        directory: Its directory.
+        place: Where the shards are: that directory, another folder or a URL.
+        index: What is in them.
+        seconds: How long this process took.
+    """
+
+    directory: Path
+    place: str
+    index: Index
+    seconds: float = 0.0
+
+
 def report(manifest: Manifest) -> None:
     """Warn of what may be surprising about a finished run."""
     totals, options = manifest.totals, manifest.options
@@ -72,8 +90,9 @@ def kept(directory: RunDirectory) -> str:
     """A hint for a stopped run: what it leaves, and how to go on. Empty if it has no plan yet."""
     if not (directory.path / PLAN).exists():
         return ""
+    done = directory.plan.kind.done
     if directory.has_counts:
-        return f"what was counted is kept; go on with it: bpefleet resume {directory.path}"
+        return f"what was {done} is kept; go on with it: bpefleet resume {directory.path}"
     if directory.touched:
-        return f"nothing was counted yet; go on with it: bpefleet resume {directory.path}"
-    return "nothing was counted yet; start again"
+        return f"nothing was {done} yet; go on with it: bpefleet resume {directory.path}"
+    return f"nothing was {done} yet; start again"

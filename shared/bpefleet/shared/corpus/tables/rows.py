@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from bpefleet.shared.corpus.formats import PARQUET
+from bpefleet.shared.corpus.formats import COUNTS_TABLE, PARQUET
 from bpefleet.shared.corpus.tables.columns import (
     column_path,
     has_column,
@@ -17,7 +18,7 @@ from bpefleet.shared.corpus.tables.columns import (
 from bpefleet.shared.errors import SourceChangedError, SourceError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from bpefleet.shared.corpus.files import File
     from bpefleet.shared.corpus.tables.columns import RowSampler, Texts
@@ -118,10 +119,25 @@ def parquet_metadata(file: File, path: str) -> dict[bytes, bytes]:
         return dict(_opened_parquet(source).schema_arrow.metadata or {})
 
 
-def load() -> None:
-    """Import pyarrow, if it is there: it takes a quarter of a second, as counting a chunk may."""
-    with suppress(ImportError):
-        from pyarrow import compute, ipc, parquet  # noqa: F401, PLC0415  an extra
+def load(formats: Iterable[str]) -> None:
+    """Import what reads tables of these formats, if it is there, in a process that only counts.
+
+    It takes as long as counting a small chunk. pyarrow takes numpy where it is there, and needs it
+    for nothing that is done here: importing that takes most of the time.
+    """
+    is_numpy_there = "numpy" in sys.modules
+    if not is_numpy_there:
+        hidden: dict[str, Any] = {"numpy": None}  # as if it were not installed
+        sys.modules.update(hidden)
+    try:
+        with suppress(ImportError):
+            from pyarrow import ipc  # noqa: F401, PLC0415  an extra
+
+            if not {PARQUET, COUNTS_TABLE}.isdisjoint(formats):
+                from pyarrow import parquet  # noqa: F401, PLC0415  an extra
+    finally:
+        if not is_numpy_there:
+            del sys.modules["numpy"]
 
 
 def _demand_all(segment: Segment, at: int) -> None:
@@ -225,8 +241,6 @@ def _within(
     batches: Iterator[Any], begin: int, segment: Segment, path: Sequence[str]
 ) -> Iterator[tuple[Any, int]]:
     """Of batches, of which the first begins with row `begin`, the rows of a segment."""
-    from pyarrow import compute  # noqa: PLC0415  slow to import
-
     for batch in batches:
         end = begin + batch.num_rows
         first, last = max(begin, segment.start), min(end, segment.end)
@@ -235,6 +249,8 @@ def _within(
             index = batch.schema.get_all_field_indices(path[0])[0]
             column = batch.column(index).slice(first - begin, last - first)
             if path[1:]:
+                from pyarrow import compute  # noqa: PLC0415  slow to import
+
                 column.validate()
                 column = compute.struct_field(column, list(path[1:]))
             for at in range(0, len(column), step := rows_at_once(column, _MOST_ROWS)):

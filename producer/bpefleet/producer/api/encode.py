@@ -1,0 +1,149 @@
+"""Encoding a corpus from Python."""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Unpack, cast
+
+from bpefleet.producer.api.given import told_apart
+from bpefleet.producer.encoding.formats import NAMES, TABLES
+from bpefleet.producer.encoding.place import made_place
+from bpefleet.producer.encoding.tables import demand_pyarrow
+from bpefleet.producer.planning.options import DEFAULT_EOS, Options, Request, Resources
+from bpefleet.producer.run.pipeline import run
+from bpefleet.shared.errors import UsageError
+from bpefleet.shared.tokenizer import Tokenizer
+from bpefleet.shared.tokenizer.parts import Parts
+from bpefleet.shared.wire.encoding import Encoding, Width
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bpefleet.producer.api.keywords import Work
+    from bpefleet.producer.api.runs import Place
+    from bpefleet.producer.run.ending.outcome import EncodeResult
+
+SHARD_SIZE: Final = 100_000_000
+"""Tokens: some 200 MB of them, or 400 MB."""
+_DTYPES: Final[dict[str, Width]] = {"uint16": 2, "uint32": 4}
+_MOST: Final = 1 << 31
+"""Ids are less: Megatron's are signed."""
+
+
+def encode(
+    sources: Place | Iterable[Place],
+    *,
+    tokenizer: Tokenizer | Place,
+    out: Place,
+    format: str = "bin",  # noqa: A002  the option's name
+    dtype: str = "auto",
+    separator: str | None = None,
+    shard_size: int = SHARD_SIZE,
+    shards: Place | None = None,
+    source_format: str = "auto",
+    text_field: str = "text",
+    errors: str = "strict",
+    chunk_size: int | None = None,
+    **work: Unpack[Work],
+) -> EncodeResult:
+    """Encode a corpus, with a fleet as `train` has it. `open_tokens` reads what is written.
+
+    The shards are the same, byte for byte, for any chunk size and any workers. The documents have
+    the corpus's order, and each has the ids that `Tokenizer.encode` gives for it.
+
+    Args:
+        sources: Files, folders and globs, as for `train`.
+        tokenizer: A tokenizer, or the directory of the run that trained it.
+        out: Directory for the run; must not exist, or be empty.
+        format: `bin`, `npy`, `llm.c`, `megatron`, `parquet` or `arrow`.
+        dtype: `uint16`, `uint32`, or `auto` for the smaller that holds all ids.
+        separator: The special token that ends each document. None: `<|endoftext|>`, if the
+            tokenizer has it. Empty: none. In plain text it divides documents.
+        shard_size: A shard ends with the document with which it has so many tokens; 0 for one.
+        shards: Where they are written: a folder that all workers see under that path, or a URL.
+            None: in `out`.
+        source_format: How the sources are read; `format` of `train`.
+        text_field: As for `train`.
+        errors: Likewise.
+        chunk_size: Likewise; no shard depends on it.
+        work: As for `resume`.
+
+    Raises:
+        BpefleetError: It cannot be done; the class and the text say why and what to do.
+    """
+    if not isinstance(tokenizer, Tokenizer):
+        tokenizer = Tokenizer.load(tokenizer)
+    parts = Parts.of(tokenizer)
+    paths, documents = told_apart(cast("Any", sources), None)
+    if documents is not None:
+        raise UsageError("documents are not encoded by a fleet", hint="write them to a file")
+    if "-" in paths:
+        raise UsageError("standard input is not encoded", hint="write it to a file first")
+    encoder = parts.to_bytes()
+    place = str(Path(out).resolve()) if shards is None else made_place(os.fspath(shards))
+    encoding = Encoding(
+        place=place,
+        tokenizer=sha256(encoder).hexdigest(),
+        format=_one_of("format", format, NAMES),
+        width=_width(dtype, parts),
+        separator=_separator(separator, parts),
+        shard_size=_size(shard_size),
+    )
+    if format in TABLES:
+        demand_pyarrow()
+    given: dict[str, Any] = {**work, "report": False}
+    if (key_file := work.get("key_file")) is not None:
+        given["key_file"] = Path(key_file)
+    request = Request(
+        sources=paths,
+        out=Path(out),
+        options=Options(
+            vocab_size=parts.size,
+            pattern=parts.pattern,
+            special_tokens=tuple(parts.special_tokens),
+            errors=errors,
+            text_field=text_field,
+        ),
+        resources=Resources(chunk_size=chunk_size, **given),
+        format=source_format,
+        encoding=encoding,
+        encoder=encoder,
+    )
+    return cast("EncodeResult", run(request))
+
+
+def _one_of(name: str, value: str, choices: Iterable[str]) -> str:
+    if value not in choices:
+        raise UsageError(f"{name} is {value!r}", hint=f"one of {', '.join(choices)}")
+    return value
+
+
+def _width(dtype: str, parts: Parts) -> Width:
+    _one_of("dtype", dtype, ("auto", *_DTYPES))
+    if parts.size > _MOST:
+        raise UsageError(f"the tokenizer has the id {parts.size - 1:,}, and 31 bits hold no such")
+    fits = parts.size <= 1 << 16
+    if dtype == "uint16" and not fits:
+        raise UsageError(
+            f"uint16 holds no id as great as {parts.size - 1:,}", hint="use uint32, or auto"
+        )
+    return (2 if fits else 4) if dtype == "auto" else _DTYPES[dtype]
+
+
+def _separator(token: str | None, parts: Parts) -> int | None:
+    if token is None:
+        return parts.special_tokens.get(DEFAULT_EOS)
+    if not token:
+        return None
+    if token not in parts.special_tokens:
+        known = " ".join(parts.special_tokens) or "there are none"
+        raise UsageError(f"the separator {token!r} is no special token", hint=f"one of: {known}")
+    return parts.special_tokens[token]
+
+
+def _size(shard_size: int) -> int:
+    if shard_size < 0:
+        raise UsageError(f"shard_size is {shard_size}", hint="0 for one shard, or more")
+    return shard_size

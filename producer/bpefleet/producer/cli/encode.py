@@ -1,0 +1,92 @@
+"""The command that encodes a corpus."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from bpefleet.producer.cli import options as options_
+from bpefleet.producer.cli.options import EXIT_CODES, Number, Size
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command(epilog=EXIT_CODES)
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.option(
+    "-t", "--tokenizer", required=True, metavar="TOKENIZER",
+    help="The directory of the run that trained it.",
+)  # fmt: skip
+@options_.out_option
+@click.option(
+    "--format",
+    type=click.Choice(["bin", "npy", "llm.c", "megatron", "parquet", "arrow"]),
+    default="bin",
+    show_default=True,
+    help="bin: ids and nothing else, as nanoGPT maps them. npy: a NumPy array. llm.c: ids behind "
+    "its header. megatron: Megatron's indexed dataset. parquet, arrow: a row a document, its ids "
+    "in the column input_ids. Beside the first three, where documents end is in a file .ends.",
+)
+@click.option(
+    "--dtype",
+    type=click.Choice(["auto", "uint16", "uint32"]),
+    default="auto",
+    show_default=True,
+    help="What an id is; auto: uint16 if all ids fit.",
+)
+@click.option(
+    "--separator",
+    metavar="TOKEN",
+    show_default="<|endoftext|>, if the tokenizer has it",
+    help="The special token that ends each document; '' for none. In plain text it divides "
+    "documents; without it a file is one.",
+)
+@click.option(
+    "--shard-size",
+    type=Number(),
+    default="100m",
+    show_default=True,
+    metavar="N",
+    help="A shard ends with the document with which it has so many tokens; 0: all in one.",
+)
+@click.option(
+    "--shards",
+    metavar="DIR|URL",
+    help="Write the shards there: a folder that all workers see under that path, or a URL such as "
+    "s3://bucket/folder. Default: the run's directory.",
+)
+@click.option(
+    "--chunk-size",
+    type=Size(),
+    show_default="256MiB, or 16MiB with a regex",
+    metavar="SIZE",
+    help="Text in one job, at most about. No shard depends on it.",
+)
+@click.option(
+    "--errors",
+    type=click.Choice(["strict", "replace"]),
+    default="strict",
+    show_default=True,
+    help="Bytes that are not UTF-8: stop at them, or encode U+FFFD in their place.",
+)
+@options_.source_format_options
+@options_.encode_resource_options
+def encode(sources: tuple[str, ...], *, out: Path, as_json: bool, **options: Any) -> None:
+    """Encode SOURCE... with a tokenizer: files, folders or quoted globs, as paths or URLs.
+
+    A record is a document; in plain text what ends with the separator is. The shards have the
+    documents in the corpus's order, and are the same for any chunk size and any workers.
+
+    \b
+    bpefleet encode corpus.txt -t tokenizer -o tokens
+    bpefleet encode 'shards/*.jsonl.zst' -t tokenizer --format megatron -o tokens
+    """  # noqa: D301  click's mark for a paragraph to leave as it is
+    from bpefleet.producer.api.encode import encode as encode_  # noqa: PLC0415  --help stays quick
+    from bpefleet.producer.cli.printing.encoded import summarize  # noqa: PLC0415  likewise
+
+    summarize(encode_(list(sources), out=out, progress=True, **options), as_json=as_json)
+
+
+COMMANDS: Final = (encode,)

@@ -1,0 +1,39 @@
+"""What the commands print of a finished run that encoded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from bpefleet.shared.process.amounts import several, size
+from bpefleet.shared.process.text import json_text, line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bpefleet.producer.run.ending.outcome import EncodeResult
+
+
+def summarize(result: EncodeResult, *, as_json: bool) -> None:
+    """Print a run's result, for people or as JSON."""
+    if as_json:
+        told = {"directory": str(result.directory), "place": result.place}
+        click.echo(json_text(told | result.index.to_json()))
+        return
+    click.echo("\n".join(map(line, _lines(result))))
+
+
+def _lines(result: EncodeResult) -> Iterator[str]:
+    index = result.index
+    files = [file for shard in index.shards for file in shard.files]
+    rate = f", {index.bytes / index.tokens:.2f} bytes per token" if index.tokens else ""
+    yield (
+        f"{result.place}: {index.tokens:,} tokens in {several(index.documents, 'document')}, "
+        f"of {size(index.bytes)} of text{rate}"
+    )
+    yield f"  time    {result.seconds:.1f} s"
+    many = several(len(index.shards), "shard")
+    yield f"  shards  {many}, {index.format}: {', '.join(file.name for file in files[:2])}" + (
+        f" and {len(files) - 2} more files" if len(files) > 2 else ""  # noqa: PLR2004
+    )

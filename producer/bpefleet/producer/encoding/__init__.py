@@ -1,0 +1,1 @@
+"""Puts the pieces of encode jobs together: shards in the corpus's order, and their index."""

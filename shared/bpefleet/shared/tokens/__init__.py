@@ -1,0 +1,1 @@
+"""Reads what a run of encode jobs wrote: its index, tokens and documents."""

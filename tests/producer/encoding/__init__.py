@@ -1,0 +1,1 @@
+"""Encoding a corpus: shards, their index, and who reads them."""

@@ -1,0 +1,87 @@
+"""Encoding: writes the tokens of a chunk to where the run's shards will be."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from functools import cache
+from typing import TYPE_CHECKING, cast
+
+from msgspec.structs import replace
+from rq import get_current_job
+
+from bpefleet.kernel import encoding
+from bpefleet.shared.corpus.pieces import write_piece
+from bpefleet.shared.errors import BpefleetError
+from bpefleet.shared.queue.attempt_log import log_segments
+from bpefleet.shared.stores.urls import is_url
+from bpefleet.shared.wire.encoding import ENCODER, EncodeSpec
+from bpefleet.shared.wire.messages import MessageError
+from bpefleet.worker.chunk.corpus import demand_output, demand_within_roots, roots
+from bpefleet.worker.chunk.count import demand_known_formats, demand_same_counting
+from bpefleet.worker.chunk.stages import Stages
+
+if TYPE_CHECKING:
+    from bpefleet.kernel.encoding import Encodes
+    from bpefleet.shared.queue.jobs import FleetJob
+    from bpefleet.shared.wire.encoding import Encoded
+
+
+def prepare(spec: object) -> None:
+    """Before a work-horse is forked, load the tokenizer that each would otherwise load for itself.
+
+    Args:
+        spec: What it will be told to do, not checked yet.
+    """
+    with suppress(MessageError, BpefleetError):  # the work-horse will say so
+        found = EncodeSpec.from_json(spec)
+        if is_url(found.place):  # what talks to a store has threads, which no fork survives
+            return
+        demand_output(found.place)
+        _encoder(found.place, found.tokenizer)
+
+
+@cache
+def _encoder(place: str, digest: str) -> Encodes:
+    from bpefleet.shared.tokenizer.parts import read_parts  # noqa: PLC0415  counting needs none
+
+    return read_parts(ENCODER, place, digest).tokenizer
+
+
+def encode_chunk(run: str, chunk: int, spec: EncodeSpec) -> Encoded:
+    """Encode one chunk, and write its piece.
+
+    Args:
+        run: The run's id.
+        chunk: The chunk's index.
+        spec: What to encode and how.
+
+    Raises:
+        ForbiddenPathError: A source is outside this worker's corpus roots, or the place outside
+            its output roots.
+        UsageError: This worker would split text otherwise than the producer expects, or does not
+            know a format.
+        SourceError: A source cannot be read, changed, or holds invalid text.
+        OutputError: The piece cannot be written.
+    """
+    job = cast("FleetJob", get_current_job())
+    stages = Stages(job, run, chunk)
+    log_segments(stages.log, spec.segments)
+    demand_within_roots(spec.segments)
+    demand_output(spec.place)
+    demand_known_formats(spec.text)
+    demand_same_counting(spec.text)
+    with stages.stage("load"):
+        encoder = _encoder(spec.place, spec.tokenizer)
+    with stages.stage("encode"):
+        found = write_piece(spec, chunk, encoding, encoder, roots())
+    now, seconds = time.time(), sum(stages.seconds.values())
+    queued = job.enqueued_at.timestamp() if job.enqueued_at else now - seconds
+    return replace(
+        found,
+        worker=job.worker_name or "",
+        seconds=seconds,
+        started=now - seconds,
+        ended=now,
+        queued_seconds=max(0.0, now - seconds - queued),
+    )
