@@ -10,7 +10,7 @@ TREE := out/tree
 PARTS := $(addsuffix /bpefleet,producer worker shared dashboard kernel/python)
 CORE := kernel/core/Cargo.toml
 PAGE_TESTS := $(wildcard tests/dashboard/js/*.test.js)
-FUZZ_TARGETS := scan documents json payload merge
+FUZZ_TARGETS := scan documents json payload merge encode
 FUZZ_SECONDS ?= 180
 SOAK_MINUTES ?= 5
 # More than there are cores, as tests wait much.
