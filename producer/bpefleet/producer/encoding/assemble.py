@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
+from shutil import rmtree
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from msgspec import json
@@ -14,11 +16,10 @@ from bpefleet.producer.files.atomic import write_atomically
 from bpefleet.shared.stores.places import place_of
 from bpefleet.shared.stores.urls import is_url
 from bpefleet.shared.tokens.index import SOURCES, VERSION, Index, ShardFile, ShardFiles, SourceLine
-from bpefleet.shared.wire.encoding import INDEX
+from bpefleet.shared.wire.encoding import INDEX, PIECES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
     from bpefleet.producer.encoding.layout import Piece, Shard
     from bpefleet.producer.planning.plan import Plan
@@ -72,14 +73,22 @@ def assemble(
         shards=tuple(shards),
     )
     _put_index(index, place, folder, encoding)
-    for piece in pieces:
-        place.remove(piece.name)
+    _remove(pieces, place, encoding)
     return index
+
+
+def _remove(pieces: list[Piece], place: Place, encoding: Encoding) -> None:
+    """Remove the pieces, and what workers that died have left beside them."""
+    if is_url(encoding.place):  # there is nothing but whole objects
+        for piece in pieces:
+            place.remove(piece.name)
+    else:
+        rmtree(Path(encoding.place) / PIECES, ignore_errors=True)
 
 
 def _put_index(index: Index, place: Place, folder: Path, encoding: Encoding) -> None:
     data = json.format(index.to_bytes())
-    if is_url(encoding.place) or folder.resolve() != folder.__class__(encoding.place):
+    if is_url(encoding.place) or folder.resolve() != Path(encoding.place):
         with place.writing(INDEX) as file:
             file.write(data + b"\n")
     write_atomically(folder / INDEX, data, b"\n")
