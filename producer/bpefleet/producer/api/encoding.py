@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 
 from bpefleet.producer.api.given import told_apart
+from bpefleet.producer.api.mixtures import mixture_of
 from bpefleet.producer.encoding.formats import NAMES, TABLES
 from bpefleet.producer.encoding.place import made_place
 from bpefleet.producer.encoding.tables import demand_pyarrow
@@ -125,6 +126,11 @@ def run_encoding(
     Raises:
         BpefleetError: As `encode`.
     """
+    if mixture_of(sources, source_format, None):
+        raise UsageError(
+            "a mixture is not encoded: weights and samples mean nothing here",
+            hint="name its files, folders or globs",
+        )
     paths, documents = told_apart(cast("Any", sources), None)
     if documents is not None:
         raise UsageError("documents are not encoded by a fleet", hint="write them to a file")
