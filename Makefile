@@ -10,7 +10,7 @@ TREE := out/tree
 PARTS := $(addsuffix /bpefleet,producer worker shared dashboard kernel/python)
 CORE := kernel/core/Cargo.toml
 PAGE_TESTS := $(wildcard tests/dashboard/js/*.test.js)
-FUZZ_TARGETS := scan documents json payload merge
+FUZZ_TARGETS := scan documents json payload merge encode
 FUZZ_SECONDS ?= 180
 SOAK_MINUTES ?= 5
 # More than there are cores, as tests wait much.
@@ -98,7 +98,7 @@ fuzz: ## Fuzz each target for FUZZ_SECONDS, by coverage
 
 # Two at once: one program after the other, and beside them the compiler.
 lint: ## Check style, types, imports and the kernel's stub
-	$(MAKE) --keep-going --jobs=2 --output-sync lint-python lint-rust
+	$(MAKE) --keep-going --jobs=2 lint-python lint-rust
 
 lint-python: install
 	$(BIN)/ruff check

@@ -96,7 +96,8 @@ def command(*, pattern: str, folder: Path | None, results: Path, **asked: object
     scenario = Scenario(**asked)  # type: ignore[arg-type]
     texts = Corpora(folder).select(name) if (name := _TEXTS.get(scenario.payloads)) else []
     found = simulate(scenario, Path(texts[0].files[0]) if texts else None, pattern)
-    record = Results("fleet-simulation", corpora={each.name: each.sha256 for each in texts})
+    part = f"fleet-simulation-{scenario.payloads}"
+    record = Results(part, corpora={each.name: each.sha256 for each in texts})
     usage = Usage(found.seconds, found.producer_cpu, found.memory, found.memory)
     facts = {"scenario": scenario.to_json(), **found.to_json()}
     record.measurements.append(Measurement(scenario.case, "bpefleet", usage, facts=facts))
@@ -114,7 +115,12 @@ def _sentences(scenario: Scenario, found: Simulated) -> list[str]:
         f"  chunks    {rate:,.0f} a second, {found.text / found.seconds / 1e9:.2f} GB of text",
         f"            {found.retries:,} attempts failed and were made again",
         f"  producer  {found.producer_cpu * each:.2f} ms of CPU time a chunk",
+        *(
+            f"            {seconds * each:.3f} ms: {name}"
+            for name, seconds in sorted(found.cpu.items(), key=lambda step: -step[1])
+        ),
         f"            {found.memory / 1e6:.0f} MB at its peak",
+        f"            {1000 * found.busiest_step:.0f} ms of CPU time the busiest step of its loop",
         f"            {1000 * found.longest_step:.0f} ms the longest step of its loop",
         f"            {found.late_steps} steps of more than 100 ms",
         f"  sums      {found.sums}, {found.sum_seconds * each:.1f} ms of workers' time a chunk",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,15 +69,13 @@ class Exchanging:
             seconds=seconds,
             peak_rss=1 << 26,
             worker=attempt.worker,
-            started=attempt.begun,
+            started=now - seconds,
             ended=now,
             damaged=damaged,
         )
 
 
 def _sum(run: str, unit: int, spec: dict[str, Any], key: bytes) -> Sum:
-    with suppress(OSError):
-        os.nice(5)  # on a fleet this is another machine's core
     asked = ReduceSpec.from_json(spec)
     start = time.process_time()
     part, damaged = put_together(exchange_at(asked.exchange, run), unit, asked, Signer(key))

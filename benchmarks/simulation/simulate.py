@@ -53,9 +53,11 @@ class Simulated:
         snapshot: Bytes of the greatest snapshot that was posted.
         detail: Likewise of the page's detail.
         longest_step: Seconds of the longest step of the producer's event loop.
+        busiest_step: Most CPU seconds of a step, which other processes' work does not lengthen.
         late_steps: Steps that took more than 100 ms.
         sums: Sums of counts that were made in the exchange.
         sum_seconds: CPU seconds that they took.
+        cpu: CPU seconds of the producer by step, of the whole run.
     """
 
     seconds: float
@@ -74,9 +76,11 @@ class Simulated:
     snapshot: int
     detail: int
     longest_step: float
+    busiest_step: float
     late_steps: int
     sums: int
     sum_seconds: float
+    cpu: dict[str, float]
 
     def to_json(self) -> dict[str, Any]:
         """For the record."""
@@ -217,6 +221,7 @@ def _figures(
         snapshot=seen["status"],
         detail=seen["detail"],
         longest_step=steps["longest_step"],
+        busiest_step=steps["busiest_step"],
         late_steps=steps["late_steps"],
         sums=outcomes.count("reduced"),
         sum_seconds=sum(
@@ -224,4 +229,5 @@ def _figures(
             for attempt in attempts
             if attempt["outcome"] == "reduced"
         ),
+        cpu={name: round(seconds, 4) for name, seconds in steps["cpu"].items()},
     )

@@ -1,9 +1,10 @@
 //! `FoldedCounts`: payloads added up, as a Python class.
 
-use std::num::NonZeroU64;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
+use std::thread::available_parallelism;
 
-use bpefleet_core::payload::{self, FileError, FoldError, Folded, PayloadFile};
+use bpefleet_core::payload::{self, Digest, FileError, FoldError, Folded, PayloadFile};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
@@ -30,8 +31,15 @@ use crate::errors::{from_payload, from_system, guarded};
 ///         as payloads.
 #[pyclass(module = "bpefleet.kernel", name = "FoldedCounts")]
 pub(crate) struct FoldedCounts {
-    pub(crate) folded: Folded,
+    /// With no pre-token in common.
+    pub(crate) parts: Vec<Folded>,
+    digest: Digest,
 }
+
+/// Entries of payloads, with so many of which another thread folds faster.
+const ENTRIES_A_THREAD: u64 = 4_000_000;
+/// Each thread reads all payloads: more of them share ever less.
+const MOST_THREADS: usize = 4;
 
 #[pymethods]
 impl FoldedCounts {
@@ -51,7 +59,8 @@ impl FoldedCounts {
             let folded = py
                 .detach(|| payload::fold_weighted(&payloads, &digest))
                 .map_err(|error| from_fold(py, &error))?;
-            Ok(Self { folded })
+            let parts = vec![folded];
+            Ok(Self { parts, digest })
         })
     }
 
@@ -79,27 +88,35 @@ impl FoldedCounts {
     ) -> PyResult<Self> {
         let (digest, files) = (digest_of(digest)?, files_of(files, weights)?);
         guarded(|| {
-            let folded = py
-                .detach(|| payload::fold_into_memory(&files, &digest))
+            let parts = py
+                .detach(|| payload::fold_into_memory(&files, &digest, threads(&files)))
                 .map_err(|error| from_fold(py, &error))?;
-            Ok(Self { folded })
+            Ok(Self { parts, digest })
         })
     }
 
     fn __len__(&self) -> usize {
-        usize::try_from(self.folded.info().unique()).unwrap_or(usize::MAX)
+        usize::try_from(self.unique()).unwrap_or(usize::MAX)
     }
 
     /// Occurrences of all pre-tokens together.
     #[getter]
     fn pretokens(&self) -> u64 {
-        self.folded.info().pretokens
+        self.parts.iter().map(|part| part.info().pretokens).sum()
     }
 
     /// The counts as a payload: the bytes that `Counts.encode` gives for equal counts.
     #[getter]
-    fn payload<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, self.folded.payload())
+    fn payload<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        if let [all] = &self.parts[..] {
+            return Ok(PyBytes::new(py, all.payload()));
+        }
+        let parts: Vec<_> = self.parts.iter().map(Folded::payload).collect();
+        let all = guarded(|| {
+            py.detach(|| payload::fold(&parts, &self.digest))
+                .map_err(|error| from_fold(py, &error))
+        })?;
+        Ok(PyBytes::new(py, all.payload()))
     }
 
     /// All pre-tokens with their counts, sorted by bytes.
@@ -107,8 +124,32 @@ impl FoldedCounts {
     /// Returns:
     ///     A list of as many pairs as there are different pre-tokens.
     fn items<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        sorted_items(py, || self.folded.iter())
+        sorted_items(py, || self.iter())
     }
+}
+
+impl FoldedCounts {
+    /// Different pre-tokens.
+    pub(crate) fn unique(&self) -> u64 {
+        self.parts.iter().map(|part| part.info().unique()).sum()
+    }
+
+    /// The pre-tokens and their counts, in an order that depends on nothing but the pre-tokens.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], u64)> + Clone {
+        self.parts.iter().flat_map(Folded::iter)
+    }
+}
+
+/// How many threads are worth it for these payloads, by their size.
+fn threads(files: &[PayloadFile]) -> usize {
+    /// Bytes of an entry, about.
+    const ENTRY: u64 = 12;
+
+    let sizes = files.iter().filter_map(|file| file.path.metadata().ok());
+    let bytes: u64 = sizes.map(|about| about.len()).sum();
+    let cores = available_parallelism().map_or(1, NonZeroUsize::get);
+    let most = usize::try_from(bytes / ENTRY / ENTRIES_A_THREAD).unwrap_or(usize::MAX);
+    most.min(cores).clamp(1, MOST_THREADS)
 }
 
 /// Fold payloads in files into one, in memory that does not grow with them.

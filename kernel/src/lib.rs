@@ -26,6 +26,7 @@ mod merge;
 mod sampler;
 mod stored;
 mod ticker;
+mod words;
 
 use pyo3::prelude::*;
 
@@ -59,6 +60,8 @@ mod _kernel {
     use crate::sampler::{Sampler, Taken};
     #[pymodule_export]
     use crate::stored::store_ids;
+    #[pymodule_export]
+    use crate::words::{TokenBytes, Words};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -4,7 +4,6 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
 use bpefleet_core::merge::{Merge, MergeError, Merged as Outcome, Options, Shards, TieBreak};
-use bpefleet_core::payload::Folded;
 use bpefleet_core::table::CountTable;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -36,8 +35,8 @@ impl Source<'_> {
                 py.detach(|| Shards::build(table.iter(), threads, tick))
             }
             Self::Folded(counts) => {
-                let folded = &counts.try_borrow()?.folded;
-                let threads = threads.unwrap_or_else(|| suited(folded.info().unique()));
+                let folded = &*counts.try_borrow()?;
+                let threads = threads.unwrap_or_else(|| suited(folded.unique()));
                 py.detach(|| Shards::build(folded.iter(), threads, tick))
             }
         })
@@ -46,7 +45,7 @@ impl Source<'_> {
     fn clear(&self) -> PyResult<()> {
         match self {
             Self::Counted(counts) => counts.try_borrow_mut()?.table = CountTable::new(),
-            Self::Folded(counts) => counts.try_borrow_mut()?.folded = Folded::default(),
+            Self::Folded(counts) => counts.try_borrow_mut()?.parts.clear(),
         }
         Ok(())
     }

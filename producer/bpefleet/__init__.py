@@ -4,8 +4,8 @@
 
     tokenizer = train("corpus.txt", vocab_size=32_000, out="tokenizer").tokenizer
 
-`train`, `train_async`, `encode`, `resume`, `merge` and `status` raise `BpefleetError` when
-something cannot be done. `Tokenizer.load` opens a tokenizer, `open_tokens` an encoded corpus.
+`train`, `train_async`, `encode`, `evaluate`, `resume`, `merge` and `status` raise `BpefleetError`
+when something cannot be done. `Tokenizer.load` opens a tokenizer, `open_tokens` an encoded corpus.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
         train,
         train_async,
     )
+    from bpefleet.producer.api.token_counter import ParallelTokenCounter
+    from bpefleet.producer.evaluating.evaluate import evaluate
     from bpefleet.producer.planning.mixture.source import Source
     from bpefleet.shared.errors import BpefleetError
     from bpefleet.shared.tokenizer import Tokenizer
@@ -38,11 +40,13 @@ __path__ = extend_path(__path__, __name__)
 __all__ = [
     "BpefleetError",
     "EncodeResult",
+    "ParallelTokenCounter",
     "RunResult",
     "Source",
     "Tokenizer",
     "__version__",
     "encode",
+    "evaluate",
     "merge",
     "open_tokens",
     "resume",
@@ -53,6 +57,8 @@ __all__ = [
 
 _PLACES: Final = {
     "BpefleetError": "bpefleet.shared.errors",
+    "ParallelTokenCounter": "bpefleet.producer.api.token_counter",
+    "evaluate": "bpefleet.producer.evaluating.evaluate",
     "Source": "bpefleet.producer.planning.mixture.source",
     "Tokenizer": "bpefleet.shared.tokenizer",
     "open_tokens": "bpefleet.shared.tokens.reading",

@@ -219,7 +219,7 @@ def test_an_unfinished_run_is_not_merged(bad: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     bpefleet("train", bad, "-o", out, *VOCAB, *PIECES, "--workers", 0)
     refused = bpefleet("merge", out, *VOCAB, "-o", tmp_path / "other")
-    assert refused.returncode == ExitCode.SOURCE
+    assert refused.returncode == ExitCode.CHUNKS_FAILED
     assert "chunks of" in refused.stderr
     assert not (tmp_path / "other").exists()
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from msgspec.structs import replace
 
+from bpefleet.shared.wire.cells import cells_of, pack
 from bpefleet.shared.wire.detail import (
     BOUNDS,
     Detail,
@@ -19,7 +20,7 @@ from bpefleet.shared.wire.detail import (
     WorkerView,
 )
 from bpefleet.shared.wire.keys import RUNS, detail_key, status_key
-from bpefleet.shared.wire.status import Failure, Running, Snapshot
+from bpefleet.shared.wire.status import Exchanging, Failure, Running, Snapshot
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -61,6 +62,7 @@ def sample_snapshot(chunks: int = 10, **changes: Any) -> Snapshot:
         unfolded=2,
         merging=None,
         session=SESSION,
+        exchange=Exchanging(sums=5, made=3, parts=40, bytes=2_000),
     )
     return replace(snapshot, **changes)
 
@@ -71,7 +73,7 @@ def sample_detail(chunks: int = 10, **changes: Any) -> Detail:
     buckets = (0, 2, 0, 0, 1, *(0 for _ in BOUNDS[5:]))
     detail = Detail(
         run=RUN,
-        states="c" * counted + "rfq" + "w" * (chunks - counted - 3),
+        map=pack(cells_of(b"c" * counted + b"rfq" + b"w" * (chunks - counted - 3))),
         series=tuple(Sample(now - 60 + i, i * 100, i * 70, 2_000_000) for i in range(60)),
         times=(now - 20, now - 10, now),
         courses=(WorkerCourse("host-1", (0, 2000, 6000)), WorkerCourse("host-2", (0, 0, 500))),

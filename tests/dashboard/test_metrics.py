@@ -97,6 +97,9 @@ def test_metrics_are_the_numbers_of_the_run(board: Dashboard) -> None:
     assert of("bpefleet_workers") == 2
     assert of("bpefleet_redis_memory_bytes") == 2_000_000
     assert of("bpefleet_retries_total") == 3
+    assert of("bpefleet_exchange_sums") == 5
+    assert of("bpefleet_exchange_sums_made") == 3
+    assert of("bpefleet_exchange_bytes") == 2000
     assert of("bpefleet_failures_total", kind="OSError") == 4
     assert of("bpefleet_run_stage", stage="count") == 1
     assert of("bpefleet_run_stage", stage="done") == 0

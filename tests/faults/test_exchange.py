@@ -14,6 +14,7 @@ from bpefleet.producer.store.directory import COUNTS
 from bpefleet.producer.store.exchanged import EXCHANGED, read_parts
 from bpefleet.producer.store.history import read_attempts
 from bpefleet.shared.tokenizer import MANIFEST
+from tests.command import bpefleet
 from tests.eventually import eventually
 from tests.faults.launcher import counted, failed_kinds, kill
 from tests.processes import children
@@ -60,6 +61,7 @@ def _sums(out: Path) -> list[str]:
     return [attempt.kind or attempt.outcome for attempts in ends for attempt in attempts]
 
 
+@pytest.mark.slow
 def test_the_producer_at_any_instant(
     many: Task, launch: Launcher, out: Path, exchange: Path, drawn: random.Random
 ) -> None:
@@ -136,6 +138,22 @@ def test_an_exchange_that_is_gone_when_the_run_goes_on(
         shutil.rmtree(folder)
     launch("resume", out, "--workers", 2).succeeds()
     slow.check(out)
+
+
+def test_what_lies_there_is_brought_in_without_workers(
+    many: Task, launch: Launcher, out: Path, exchange: Path
+) -> None:
+    run = launch(*many.train(out), "--exchange", exchange, "--workers", 2)
+    eventually(lambda: counted(out) > 40)
+    run.send(signal.SIGINT)
+    assert run.wait() == 130
+    done = len(read_parts(out / COUNTS).chunks)
+    assert done > 40
+    assert f"  chunks   {done} of" in bpefleet("status", out).stdout
+    next(exchange.glob("*/*.counts")).unlink()
+    launch("resume", out, "--workers", 0).succeeds()
+    many.check(out)
+    assert not list(exchange.iterdir())
 
 
 @pytest.mark.slow

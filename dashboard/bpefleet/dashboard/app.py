@@ -24,6 +24,7 @@ from bpefleet.dashboard.actions import LARGEST_BODY, Refusals, RefusedError, ask
 from bpefleet.dashboard.guarding.connections import most_pages
 from bpefleet.dashboard.guarding.guard import Guard
 from bpefleet.dashboard.metrics import exposition
+from bpefleet.dashboard.reading.found import Asked
 from bpefleet.dashboard.reading.poller import WORKERS, Poller
 from bpefleet.dashboard.report import frame, report
 from bpefleet.dashboard.stream import events
@@ -134,7 +135,14 @@ class Dashboard:
         if len(self._pages) >= self._most_pages:
             return PlainTextResponse("too many pages are open", 503)
         may_act, ticket = self._access.may_act(request.headers), self._access.ticket(what)
-        content = events(self._poller, what, may_act=may_act, ticket=ticket, closing=self._closing)
+        content = events(
+            self._poller,
+            what,
+            may_act=may_act,
+            ticket=ticket,
+            asked=Asked.by(request.query_params),
+            closing=self._closing,
+        )
         return _Page(content, self._pages)
 
     async def _frame(self, request: Request) -> Response:

@@ -74,6 +74,18 @@ _GAUGES: Final[dict[str, tuple[str, Callable[[Snapshot], float | None]]]] = {
         "Memory that the run's Redis uses; absent if unknown.",
         lambda now: now.redis_memory or None,
     ),
+    "bpefleet_exchange_sums": (
+        "Sums of counts that are planned in the run's exchange so far; absent without one.",
+        lambda now: now.exchange.sums if now.exchange else None,
+    ),
+    "bpefleet_exchange_sums_made": (
+        "Those of them that are made.",
+        lambda now: now.exchange.made if now.exchange else None,
+    ),
+    "bpefleet_exchange_bytes": (
+        "Counts that lie in the run's exchange: of chunks, and sums.",
+        lambda now: now.exchange.bytes if now.exchange else None,
+    ),
 }
 _COUNTERS: Final[dict[str, tuple[str, Callable[[Snapshot], float]]]] = {
     "bpefleet_bytes": ("Bytes of text counted or encoded.", lambda now: now.bytes_counted),
@@ -176,10 +188,10 @@ class RunsCollector(Collector):
         for now in self._snapshots():
             states = {
                 "counted": now.counted,
-                "running": len(now.running),
+                "running": now.all_running,
                 "queued": now.queued,
                 "waiting": now.waiting,
-                "failed": len(now.failed),
+                "failed": now.all_failed,
             }
             for state, number in states.items():
                 chunks.add_metric([now.run, state], number)

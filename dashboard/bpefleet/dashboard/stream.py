@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from bpefleet.dashboard.reading.found import Asked, found
 from bpefleet.dashboard.reading.poller import WORKERS
 
 if TYPE_CHECKING:
@@ -46,10 +47,10 @@ def of_all(poller: Poller) -> Parts:
     return {"problem": poller.problem, "order": list(poller.views), **heads}
 
 
-def of_workers(poller: Poller) -> Parts:
-    """What a page that lists all workers shows."""
+def of_workers(poller: Poller, asked: Asked) -> Parts:
+    """What a page that lists workers shows."""
     names = {run: view.snapshot.name for run, view in poller.views.items()}
-    return {"problem": poller.problem, "fleet": poller.workers, "names": names}
+    return {"problem": poller.problem, **found(poller.workers, asked), "names": names}
 
 
 def of_run(poller: Poller, run: str) -> Parts:
@@ -59,14 +60,20 @@ def of_run(poller: Poller, run: str) -> Parts:
     return {"problem": poller.problem, **parts, "report": run in poller.reports}
 
 
-def _parts(poller: Poller, run: str) -> Parts:
+def _parts(poller: Poller, run: str, asked: Asked) -> Parts:
     if run == WORKERS:
-        return of_workers(poller)
+        return of_workers(poller, asked)
     return of_run(poller, run) if run else of_all(poller)
 
 
 async def events(
-    poller: Poller, run: str, *, may_act: bool, ticket: str = "", closing: Callable[[], bool]
+    poller: Poller,
+    run: str,
+    *,
+    may_act: bool,
+    ticket: str = "",
+    asked: Asked,
+    closing: Callable[[], bool],
 ) -> AsyncIterator[bytes]:
     """The events for one page, until it is closed or the server ends.
 
@@ -75,6 +82,7 @@ async def events(
         run: The run to show; empty for all, `WORKERS` for the workers.
         may_act: Whether the page has the token.
         ticket: Lets the page open the run's report (see `Access.ticket`).
+        asked: Which workers, on their page.
         closing: Returns whether the server is about to end.
     """
     changes, looks, last = Changes(), -1, 0.0
@@ -88,7 +96,7 @@ async def events(
             looks = poller.looks
             changed = changes.since_last(
                 {
-                    **_parts(poller, run),
+                    **_parts(poller, run, asked),
                     "may_act": may_act,
                     "ticket": ticket,
                 }

@@ -4,12 +4,8 @@
 //! cargo run --release --example synthetic -- WORDS MERGES THREADS
 //! ```
 //!
-//! **Counts** follow Zipf's law with two slopes (Ferrer i Cancho and Solé, 2001): 1 for the most
-//! frequent 20,000 words, then 1/β, which makes the different words of a text grow as its length to
-//! the power of β, Heaps' law. β is 0.72, between 0.63 measured on 400 MB of English and 0.82 on
-//! 90 MB in many scripts. **Spellings** are syllables of skewed frequency, more of them in rarer
-//! words. Words are unique, and come in an order that has nothing to do with their counts, as in a
-//! payload. Nothing but WORDS decides on them.
+//! See `words` for their law. Words are unique, and come in an order that has nothing to do with
+//! their counts, as in a payload. Nothing but WORDS decides on them.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -18,31 +14,8 @@ use std::time::Instant;
 
 use bpefleet_core::merge::{Merge, Options, Shards, TieBreak};
 
-/// The ranks with slope 1.
-const HEAD: f64 = 20_000.0;
-const BETA: f64 = 0.72;
-
-/// xorshift64*, seeded.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        (self.next() >> 33) % limit
-    }
-
-    /// Smaller numbers are likelier: the lesser of two.
-    #[expect(clippy::cast_possible_truncation, reason = "far below 2^32")]
-    fn skewed(&mut self, limit: usize) -> usize {
-        self.below(limit as u64).min(self.below(limit as u64)) as usize
-    }
-}
+mod words;
+use words::{count, cpu, spell, status, syllables, Random};
 
 /// Hashes are their own.
 #[derive(Default)]
@@ -103,83 +76,11 @@ impl Words {
     }
 }
 
-/// Of one to four letters, the frequent ones shorter.
-fn syllables() -> Vec<Vec<u8>> {
-    let mut random = Random(7);
-    let mut syllables = Vec::new();
-    for number in 0..2400 {
-        let mut syllable = Vec::new();
-        if number % 7 > 0 {
-            syllable.push(b"tnshrdlcmwfgypbvkjxqz"[random.skewed(21)]);
-        }
-        syllable.push(b"eaoiuy"[random.skewed(6)]);
-        if number > 100 && number % 3 > 0 {
-            syllable.push(b"nrstldmcgpkbfvwxz"[random.skewed(17)]);
-        }
-        if number > 800 && number % 5 > 2 {
-            syllable.push(b"tsdkeg"[random.skewed(6)]);
-        }
-        syllables.push(syllable);
-    }
-    syllables
-}
-
-fn spell(rank: u64, syllables: &[Vec<u8>], random: &mut Random, word: &mut Vec<u8>) {
-    word.clear();
-    word.push(b' ');
-    // Three more for 2^24 words, and some more or fewer.
-    let most = 1 + u64::from(rank.max(1).ilog2()) / 7 + random.below(2) + random.below(3);
-    for _ in 0..most {
-        let limit = syllables.len();
-        let syllable = random.skewed(limit).min(random.skewed(limit));
-        word.extend_from_slice(&syllables[syllable]);
-    }
-    word.truncate(250);
-}
-
 fn hash(word: &[u8]) -> u64 {
     word.iter().fold(0xFF13_198A_2E03_70FE, |hash, &byte| {
         let hash = (hash ^ u64::from(byte)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         hash ^ hash >> 29
     })
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a law of statistics"
-)]
-fn count(rank: u64, words: u64) -> u64 {
-    let (rank, words) = ((rank + 1) as f64, words as f64);
-    let tail = |rank: f64| (words / rank).powf(1.0 / BETA);
-    if rank < HEAD {
-        (tail(HEAD.min(words)) * HEAD / rank) as u64
-    } else {
-        tail(rank) as u64
-    }
-}
-
-/// A line of this process's status, in kB.
-fn status(name: &str) -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix(name));
-    line.and_then(|line| line.trim_matches([':', '\t', ' ', 'k', 'B']).parse().ok())
-        .unwrap_or(0)
-}
-
-/// Seconds that this thread has had a processor, and those that all threads had.
-#[expect(clippy::cast_precision_loss, reason = "seconds")]
-fn cpu() -> (f64, f64) {
-    let read = |path| std::fs::read_to_string(path).unwrap_or_default();
-    let number = |text: &str, at| {
-        let word = text.split_whitespace().nth(at).unwrap_or("0");
-        word.parse::<u64>().unwrap_or(0) as f64
-    };
-    let (thread, process) = (read("/proc/thread-self/schedstat"), read("/proc/self/stat"));
-    // Ticks of user and system time; there are a hundred a second.
-    let ticks = number(&process, 13) + number(&process, 14);
-    (number(&thread, 0) / 1e9, ticks / 100.0)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "printed with few digits")]
@@ -189,8 +90,8 @@ fn main() {
         Some(number) => number.expect("WORDS MERGES THREADS are numbers"),
         None => fallback,
     };
-    let (count, merges, threads) = (number(1_000_000), number(32_000), number(1));
-    let words = Words::generate(count);
+    let (different, merges, threads) = (number(1_000_000), number(32_000), number(1));
+    let words = Words::generate(different);
     let length: usize = words.iter().map(|(word, _)| word.len() + 1).sum();
     let threads = usize::try_from(threads).expect("few");
     let options = Options {
@@ -223,14 +124,14 @@ fn main() {
     });
     let peak = status("VmHWM");
     println!(
-        "{count} words of {:.1} slots, {} merges: built {built:.2} s, all {all:.2} s; CPU {:.2} s in the first thread, {:.2} s in all; {:.2?}; peak {} MB, {:.0} bytes a word; words {} MB; {sum:016x}",
-        length as f64 / count as f64,
+        "{different} words of {:.1} slots, {} merges: built {built:.2} s, all {all:.2} s; CPU {:.2} s in the first thread, {:.2} s in all; {:.2?}; peak {} MB, {:.0} bytes a word; words {} MB; {sum:016x}",
+        length as f64 / different as f64,
         outcome.merges.len(),
         after.0 - before.0,
         after.1 - before.1,
         times,
         peak >> 10,
-        peak as f64 * 1024.0 / count as f64,
+        peak as f64 * 1024.0 / different as f64,
         held >> 10,
     );
 }

@@ -53,3 +53,4 @@ pub mod scan;
 pub mod specials;
 pub mod stored;
 pub mod table;
+pub mod words;

@@ -120,23 +120,28 @@ mod tests {
         each.iter().flat_map(|end| end.to_ne_bytes()).collect()
     }
 
+    fn stored(bytes: &[u8], ends: &[u64]) -> Stored {
+        Stored {
+            bytes: bytes.to_vec(),
+            ends: ends.to_vec(),
+        }
+    }
+
     #[test]
     fn documents_are_followed_by_separators() {
-        let found = documents(&ids(&[1, 258, 3]), &ends(&[2, 2, 3]), Width::Two, Some(9)).unwrap();
-        assert_eq!(found.bytes, [1, 0, 2, 1, 9, 0, 9, 0, 3, 0, 9, 0]);
-        assert_eq!(found.ends, [3, 4, 6]);
-        let found = documents(&ids(&[1, 258]), &ends(&[2]), Width::Four, None).unwrap();
-        assert_eq!(found.bytes, [1, 0, 0, 0, 2, 1, 0, 0]);
-        assert_eq!(found.ends, [2]);
+        let found = documents(&ids(&[1, 258, 3]), &ends(&[2, 2, 3]), Width::Two, Some(9));
+        let bytes = [1, 0, 2, 1, 9, 0, 9, 0, 3, 0, 9, 0];
+        assert_eq!(found, Ok(stored(&bytes, &[3, 4, 6])));
+        let found = documents(&ids(&[1, 258]), &ends(&[2]), Width::Four, None);
+        assert_eq!(found, Ok(stored(&[1, 0, 0, 0, 2, 1, 0, 0], &[2])));
     }
 
     #[test]
     fn a_text_ends_documents_with_separators() {
-        let found = text(&ids(&[9, 1, 9, 2]), Width::Two, Some(9)).unwrap();
-        assert_eq!(found.bytes, [9, 0, 1, 0, 9, 0, 2, 0]);
-        assert_eq!(found.ends, [1, 3]);
-        assert_eq!(text(&ids(&[9]), Width::Two, None).unwrap().ends, []);
-        assert_eq!(text(&[], Width::Two, Some(0)).unwrap(), Stored::default());
+        let found = text(&ids(&[9, 1, 9, 2]), Width::Two, Some(9));
+        assert_eq!(found, Ok(stored(&[9, 0, 1, 0, 9, 0, 2, 0], &[1, 3])));
+        assert_eq!(text(&ids(&[9]), Width::Two, None), Ok(stored(&[9, 0], &[])));
+        assert_eq!(text(&[], Width::Two, Some(0)), Ok(stored(&[], &[])));
     }
 
     #[test]

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
 globalThis.location = { pathname: "/runs/a%20run" };
-const { RUN, WORKERS, elapsed, forget, isCounting, isResumed, isSilent, learn, nameOf, stageOf, state } =
+const { RUN, WORKERS, chunksIn, elapsed, forget, isCounting, isResumed, isSilent, learn, nameOf, stageOf, state } =
   await import("../../../dashboard/bpefleet/dashboard/static/state.js");
 
 const soon = () => Date.now() / 1000;
@@ -40,11 +40,12 @@ test("a series is told by what is new in it", () => {
   learn({ time: soon(), series: null });
   assert.deepEqual(state.series, []);
 });
-test("the chunks' states are told by stretches", () => {
-  learn({ time: soon(), states: "c3f1w2" });
-  assert.equal(state.codes, "cccfww");
-  learn({ time: soon(), states: null });
-  assert.equal(state.codes, "");
+test("the map is told by its cells", () => {
+  learn({ time: soon(), map: "c50*2 c48r2 f1" });
+  assert.deepEqual(state.cells, [{ c: 50 }, { c: 50 }, { c: 48, r: 2 }, { f: 1 }]);
+  assert.deepEqual(state.cells.map(chunksIn), [50, 50, 50, 1]);
+  learn({ time: soon(), map: null });
+  assert.deepEqual(state.cells, []);
 });
 test("times are told by the server's clock", () => {
   learn({ time: soon() + 1000 });

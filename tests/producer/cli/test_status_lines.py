@@ -30,6 +30,12 @@ def test_merges_their_rate_and_examples_of_tokens() -> None:
         assert "  longest  '-----'" in shown
 
 
+def test_what_lies_in_an_exchange() -> None:
+    shown = list(lines(sample_snapshot()))
+    assert "  sums     3 of 5 made in the exchange; 40 parts are there, 2.0 kB" in shown
+    assert not [line for line in lines(sample_snapshot(exchange=None)) if "sums" in line]
+
+
 def test_nothing_of_it_before() -> None:
     assert not [line for line in lines(sample_snapshot()) if "merges" in line or "latest" in line]
 

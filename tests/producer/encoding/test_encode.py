@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bpefleet import BpefleetError, encode, open_tokens
+from bpefleet import BpefleetError, encode, merge, open_tokens
+from bpefleet.producer.reports.write import write_report
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,3 +100,22 @@ def test_what_makes_no_sense_is_told(
     with pytest.raises(BpefleetError, match=said):
         encode(mixed.sources, tokenizer=trained, out=tmp_path / "out", workers=0, **given)
     assert not (tmp_path / "out").exists()
+
+
+def test_what_only_runs_that_count_have_is_refused(
+    mixed: Mixed, trained: Path, tmp_path: Path
+) -> None:
+    encode(mixed.sources, tokenizer=trained, out=tmp_path / "out", workers=0)
+    for call in (
+        lambda: merge(tmp_path / "out", out=tmp_path / "merged", vocab_size=500),
+        lambda: write_report(tmp_path / "out"),
+    ):
+        with pytest.raises(BpefleetError, match="is a run that encodes"):
+            call()
+
+
+def test_a_mixture_is_refused(mixed: Mixed, trained: Path, tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus.toml"
+    corpus.write_text(f'[web]\npaths = "{mixed.sources[0]}"\n')
+    with pytest.raises(BpefleetError, match="a mixture is not encoded"):
+        encode(corpus, tokenizer=trained, out=tmp_path / "out", workers=0)

@@ -10,10 +10,10 @@ import pytest
 from bpefleet.producer import train
 from bpefleet.producer.planning.columns.source_file import SourceFile
 from bpefleet.producer.planning.sources import find_files
-from bpefleet.producer.reports.measuring.comparison import encoder_of
 from bpefleet.producer.reports.measuring.measure import curve, measure
 from bpefleet.producer.reports.measuring.sample import MOST_SOURCES, group, sample
 from bpefleet.producer.reports.sections.tokens import _shown
+from bpefleet.shared.measuring.candidates import candidate_of
 from bpefleet.shared.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def test_the_figures_are_right(run: Path, corpus: Path) -> None:
     tokenizer = Tokenizer.load(run)
     files = find_files([corpus])
     sources = sample(files, tokenizer.special_tokens, 10**9)  # all of it, in long pieces
-    measured = measure(encoder_of(tokenizer, "ours"), sources)
+    measured = measure(candidate_of(tokenizer, "ours"), sources)
     texts = [text for source in sources for text in source.texts]
     ids = [number for text in texts for number in tokenizer.encode(text)]
     assert measured.tokens == len(ids)

@@ -85,10 +85,10 @@ def test_what_cannot_be_compared_is_said_and_the_rest_is_written(run: Path, tmp_
     told = bpefleet("report", run, *compare, "--sample", "50kB")
     assert told.returncode == 0, told.stderr
     assert "warning: no-such-thing is not compared: " in told.stderr
-    assert "one of gpt2, " in told.stderr
+    assert "a name such as cl100k_base" in told.stderr
     shown = seen(run / "report.md")
-    assert "no-such-thing is not compared: no-such-thing: no such file" in shown
-    assert f"{tmp_path / 'odd.json'} is no tokenizer.json" in shown
+    assert "no-such-thing is not compared: no-such-thing: no finished tokenizer" in shown
+    assert f"{tmp_path / 'odd.json'}: no tokenizer" in shown
     assert f"{tmp_path} is not compared: " in shown
     assert re.search(rf"\n{re.escape(str(run / 'tokenizer.json'))}\n1,500\n", shown)
     told = bpefleet("report", run, "--compare", "no-such-thing", "--sample", "50kB")
@@ -192,7 +192,7 @@ def test_tiktoken_without_network_says_so(run: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("tiktoken.get_encoding", fail)
     with logged() as said:
         write_report(run, compare=["gpt2"], held_out=(), sample_bytes=1000)
-    assert "gpt2 is not compared: tiktoken cannot fetch gpt2: no route; it needs the net" in said[0]
+    assert "gpt2 is not compared: tiktoken cannot fetch gpt2: no route; it downloads" in said[0]
 
 
 def test_a_run_without_a_report_loads_no_templates(tmp_path: Path) -> None:

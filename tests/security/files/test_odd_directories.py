@@ -187,7 +187,7 @@ def test_a_hint_begins_with_a_word(run: Path, monkeypatch: pytest.MonkeyPatch) -
     def fail(*_: object) -> None:
         raise OutputError("an error without a hint")
 
-    monkeypatch.setattr(ledger_module, "FoldedCounts", fail)
+    monkeypatch.setattr(ledger_module, "payload_places", fail)
     with pytest.raises(OutputError) as caught:
         resume(run, Resources(workers=0))
     assert caught.value.hint.startswith("what was counted is kept; go on with it: bpefleet resume")

@@ -51,6 +51,17 @@ def test_what_is_of_others_stays(exchange: Exchange, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.rglob("*")] == ["run", "notes.txt"]
 
 
+def test_what_other_runs_left_long_ago_is_told(exchange: Exchange, tmp_path: Path) -> None:
+    exchange.put(NAME, b"counts")
+    for run, name in (("dead", NAME), ("alive", NAME), ("empty", ""), ("of others", "notes.txt")):
+        (tmp_path / run).mkdir()
+        if name:
+            (tmp_path / run / name).touch()
+        if run != "alive":
+            os.utime(tmp_path / run, (1, 1))
+    assert exchange.forsaken(2.0) == [str(tmp_path / "dead")]
+
+
 @pytest.mark.parametrize(
     "name", ["", "7", "../7", f"../{NAME}", f"x/{NAME}", f"{NAME}\n", "7-xyz.counts", f"{NAME}.tmp"]
 )

@@ -32,6 +32,8 @@ EVERY: Final = 1.0
 _GAP: Final = 0.1
 """The fewest seconds between two looks, however many pages are opened."""
 
+_REST: Final = 5.0
+"""Times as long as it took to read all workers, nobody reads them again: Redis has other work."""
 _PATIENCE: Final = 3.0
 """Seconds that a look may take: so an outage is shown within five."""
 
@@ -58,6 +60,7 @@ class Poller:
         self._looked = asyncio.Condition()
         self._lock = asyncio.Lock()
         self._last = 0.0
+        self._workers_due = 0.0
 
     @property
     def views(self) -> dict[str, View]:
@@ -128,8 +131,10 @@ class Poller:
     async def _read(self, details: Collection[str] | None) -> None:
         if details is None:
             self.queue_jobs = await _length(self._redis, rq_keys.WAITING)
-        elif WORKERS in details:
+        elif WORKERS in details and (begun := time.monotonic()) >= self._workers_due:
             self.workers = await read_workers(self._redis)
+            now = time.monotonic()
+            self._workers_due = now + _REST * (now - begun)
         await self._runs.read(details)
 
 

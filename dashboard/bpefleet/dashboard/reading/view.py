@@ -9,14 +9,25 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from bpefleet.shared.process.text import printable
-from bpefleet.shared.wire.detail import BOUNDS, STATES, Detail
+from bpefleet.shared.wire.cells import STATES, Cell, changed, pack, unpack
+from bpefleet.shared.wire.detail import BOUNDS, Detail
 from bpefleet.shared.wire.messages import MessageError
 from bpefleet.shared.wire.status import COUNT, DONE, ENCODE, MERGE, WRITE, Snapshot
 
 RUN_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,100}")
-_STRETCH: Final = re.compile(r"(.)\1*", re.DOTALL)
 _APART: Final = ("failed", "running", "sources")
-_SHOWN_AS_THEY_ARE: Final = ("workers", "timings", "lag", "failures", "traces")
+_SHOWN_AS_THEY_ARE: Final = (
+    "workers",
+    "timings",
+    "lag",
+    "failures",
+    "traces",
+    "more_workers",
+    "hosts",
+)
+COUNTED, RUNNING, QUEUED, WAITING, FAILED = (
+    STATES[name] for name in ("counted", "running", "queued", "waiting", "failed")
+)
 
 Parts = dict[str, Any]
 """What a page is sent. Only parts that changed are sent again."""
@@ -41,7 +52,11 @@ class View:
     def __post_init__(self) -> None:
         data = _shown(self.snapshot.to_json())
         lists = {name: data.pop(name) for name in _APART}
-        data |= {name: len(lists[name]) for name in _APART}
+        data |= {
+            "failed": self.snapshot.all_failed,
+            "running": self.snapshot.all_running,
+            "sources": len(self.snapshot.sources),
+        }
         object.__setattr__(self, "head", data)
         object.__setattr__(self, "parts", {"head": data, **lists, **_detail_parts(self.detail)})
 
@@ -56,7 +71,7 @@ def read_view(run: str, snapshot: bytes, detail: bytes | None) -> View:
     if now.run != run:
         raise MessageError("the status names another run")
     more = Detail.from_bytes(detail) if detail else None
-    if more is not None and (more.run != run or len(more.states) != now.chunks):
+    if more is not None and (more.run != run or _chunks_in(unpack(more.map)) != now.chunks):
         raise MessageError("the detail is not that of the run")
     if more is not None:
         _check(more)
@@ -83,19 +98,21 @@ def agreed(now: Snapshot, detail: Detail) -> Detail:
     if now.stage in (COUNT, ENCODE):
         return detail
     idle = tuple(replace(w, chunk=None, doing="", since=0.0) for w in detail.workers)
-    return replace(detail, states=_states_after(now, detail.states), workers=idle)
+    return replace(detail, map=pack(_cells_after(now, unpack(detail.map))), workers=idle)
 
 
-def _states_after(now: Snapshot, states: str) -> str:
-    counted, waiting, running, queued, _ = (
-        STATES[name] for name in ("counted", "waiting", "running", "queued", "failed")
-    )
+def _cells_after(now: Snapshot, cells: list[Cell]) -> list[Cell]:
     if now.counted == now.chunks:
-        return counted * now.chunks
+        return changed(cells, lambda _: COUNTED)
     if now.stage in (MERGE, WRITE, DONE):  # without what may be missing
-        return re.sub(f"[{waiting}{running}{queued}]", counted, states)
-    finished = states.count(counted) + states.count(running) == now.counted
-    return states.replace(running, counted if finished else waiting).replace(queued, waiting)
+        return changed(cells, lambda state: FAILED if state == FAILED else COUNTED)
+    ended = sum(cell.get(COUNTED, 0) + cell.get(RUNNING, 0) for cell in cells) == now.counted
+    left = {RUNNING: COUNTED if ended else WAITING, QUEUED: WAITING}
+    return changed(cells, lambda state: left.get(state, state))
+
+
+def _chunks_in(cells: list[Cell]) -> int:
+    return sum(sum(cell.values()) for cell in cells)
 
 
 def _detail_parts(detail: Detail | None) -> Parts:
@@ -103,8 +120,7 @@ def _detail_parts(detail: Detail | None) -> Parts:
         return {}
     data = detail.to_json()
     return {
-        # A hundred thousand chunks are a few hundred ranges of the same state.
-        "states": "".join(f"{m[1]}{len(m[0])}" for m in _STRETCH.finditer(detail.states)),
+        "map": detail.map,
         "series": [[s.time, s.bytes, s.unique, s.redis_memory] for s in detail.series],
         "courses": {"times": data["times"], "workers": _shown(data["courses"])},
         **{name: _shown(data[name]) for name in _SHOWN_AS_THEY_ARE},

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from redis.asyncio import Redis
 
-_MOST: Final = 5000
+_MOST: Final = 20_000
+"""Workers that are read at the most."""
 _BATCH: Final = 500
 _LONGEST: Final = 200
 """The most characters of a text that are shown: anybody may have written it."""

@@ -5,19 +5,18 @@ import { whole } from "./format.js";
 import { ask } from "./server.js";
 import { isSilent, state } from "./state.js";
 
-const MOST_FAILURES = 200;
-
 export function drawFailures(head, failed) {
   const may = state.parts.may_act && Boolean(head.producer) && !isSilent(head);
   $("acts").hidden = !state.parts.may_act || !head.producer;
   $("retry-all").disabled = !may || failed.length === 0;
   $("cancel").disabled = !may;
   $("failures-card").hidden = failed.length === 0;
-  put($("failures-title"), failed.length > MOST_FAILURES
-    ? `Failed chunks, the first ${MOST_FAILURES} of ${whole(failed.length)}` : "Failed chunks");
+  const some = failed.length < head.failed;
+  put($("failures-title"), some ? `Failed chunks, the first ${whole(failed.length)} of ${whole(head.failed)}` : "Failed chunks");
+  put($("all-failed"), some ? `All of them: bpefleet failed ${head.directory}` : "");
   put($("traceback"), `bpefleet failed ${head.directory} --traceback ${failed[0]?.chunk ?? "CHUNK"}`);
   const traces = new Map((state.parts.traces ?? []).map((trace) => [trace.chunk, trace]));
-  fill($("failures"), failed.slice(0, MOST_FAILURES).map((failure) => [failure.chunk, [
+  fill($("failures"), failed.map((failure) => [failure.chunk, [
     String(failure.chunk), failure.what, (cell) => reason(cell, failure, traces.get(failure.chunk)),
     whole(failure.attempts), failure.worker, (cell) => retryButton(cell, failure.chunk, may),
   ]]));

@@ -17,7 +17,7 @@ export function drawHead(head) {
   const last = state.series.at(-1);
   $("stage").replaceChildren(badge(...stageOf(head)));
   tile("text", size(head.bytes_counted), head.arriving ? arrived(head.arriving) : `of ${size(head.bytes)}`);
-  tile("chunks", whole(head.counted), `of ${whole(head.chunks)}`);
+  tile("chunks", whole(head.counted), `of ${whole(head.chunks)}${sums(head.exchange)}`);
   tile("rate", counting ? rate(head.rate) : "–", counting ? `over the last ${RATE_OVER} s` : "not counting");
   tile("eta", ...timeLeft(head));
   const unique = head.unique || (last ? last[2] : 0);
@@ -46,6 +46,9 @@ function drawLabels(head) {
 function arrived({ documents, bytes, rate: pace }) {
   const from = documents ? ` in ${whole(documents)} documents` : "";
   return `of ${size(bytes)} that arrived${from}, ${rate(pace)}`;
+}
+function sums(exchange) {
+  return exchange?.sums ? `; ${whole(exchange.made)} of ${whole(exchange.sums)} sums made` : "";
 }
 function drawTitle(head) {
   const title = $("run-title"), name = nameOf(head.directory);

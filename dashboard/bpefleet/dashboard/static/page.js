@@ -3,7 +3,7 @@
 
 import { $, news, put, tell } from "./elements.js";
 import { drawFailures, listenToButtons } from "./failures.js";
-import { drawFleet } from "./fleet.js";
+import { drawFleet, listenToFleet } from "./fleet.js";
 import { drawHead, drawNotice, drawReport, drawTimes } from "./head.js";
 import { drawLegend, drawMap, drawPicked, listenToMap } from "./map.js";
 import { drawCourse, drawWorkerRates, redrawPlots, resizePlots } from "./plots.js";
@@ -41,9 +41,9 @@ function drawRun(changed) {
   drawReport();
   if (changed.failed || changed.traces || changed.head) drawFailures(head, state.parts.failed ?? []);
   if (changed.sources) drawSources(changed.sources);
-  if (changed.states !== undefined || changed.head) drawLegend(head);
-  if (changed.states !== undefined) drawMap();
-  if (changed.states !== undefined || changed.running || changed.failed) drawPicked();
+  if (changed.map !== undefined || changed.head) drawLegend(head);
+  if (changed.map !== undefined) drawMap();
+  if (changed.map !== undefined || changed.running || changed.failed) drawPicked();
   if (changed.series) drawCourse();
   if (changed.courses) drawWorkerRates();
   if (changed.workers || changed.head) drawWorkers(head, state.parts.workers ?? []);
@@ -72,6 +72,7 @@ function begin() {
   if (!RUN) $(WORKERS ? "to-workers" : "to-runs").setAttribute("aria-current", "page");
   listenToButtons();
   listenToMap();
+  listenToFleet();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", whenShown(redrawPlots));
   addEventListener("resize", whenShown(resizePlots));
   setInterval(age, 1000);

@@ -17,7 +17,7 @@ function takeToken() {
   return sessionStorage.getItem("token");
 }
 const token = takeToken();
-const EVENTS = RUN ? `/runs/${encodeURIComponent(RUN)}/events` : WORKERS ? "/workers/events" : "/events";
+const EVENTS = RUN ? `/runs/${encodeURIComponent(RUN)}/events` : WORKERS ? `/workers/events${location.search}` : "/events";
 const headers = token ? { Authorization: `Bearer ${token}` } : {};
 
 export async function ask(action, chunks) {

@@ -9,7 +9,7 @@ export const SILENT_AFTER = 20; // seconds without a sign of a run that goes
 export const RATE_OVER = 30; // seconds over which a rate is taken, as the producer does
 const GONE = ["done", "stopped", "planned"];
 
-export const state = { clock: 0, order: [], runs: new Map(), parts: {}, series: [], codes: "" };
+export const state = { clock: 0, order: [], runs: new Map(), parts: {}, series: [], cells: [] };
 
 export function forget() {
   state.parts = {};
@@ -24,11 +24,17 @@ export function learn(message) {
     else if (part === null) delete state.parts[name];
     else state.parts[name] = part;
   }
-  if (message.states !== undefined) state.codes = unpack(message.states ?? "");
+  if (message.map !== undefined) state.cells = unpack(message.map ?? "");
 }
-function unpack(stretches) {
-  return stretches.replace(/([a-z])(\d+)/g, (_, letter, count) => letter.repeat(Number(count)));
+// Cells as `cells.py` writes them, each with how many chunks of it are in which state.
+function unpack(map) {
+  return map.split(" ").filter(Boolean).flatMap((part) => {
+    const [counts, times] = part.split("*");
+    const cell = [...counts.matchAll(/([a-z])(\d+)/g)].map(([, letter, count]) => [letter, Number(count)]);
+    return Array(Number(times ?? 1)).fill(Object.fromEntries(cell));
+  });
 }
+export const chunksIn = (cell) => Object.values(cell).reduce((sum, count) => sum + count, 0);
 
 export const now = () => Date.now() / 1000 + state.clock;
 export const ago = (time) => time ? `${span(now() - time)} ago` : "never";

@@ -8,7 +8,10 @@ const BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
 
 export function drawWorkers(head, workers) {
   const counting = isCounting(head);
+  const more = state.parts.more_workers ?? 0, all = workers.length + more;
   put($("workers-title"), counting ? "Workers" : "Workers, as last seen while counting");
+  put($("some-workers"), more ? `${whole(all)} on ${whole(state.parts.hosts)} hosts. Shown are ${whole(workers.length)}: those longest at a chunk, then those heard of longest ago.` : "");
+  $("all-workers").hidden = more === 0;
   $("no-workers").hidden = workers.length > 0;
   $("workers").hidden = workers.length === 0;
   const silent = (worker) => counting && now() - worker.heard > SILENT_AFTER;

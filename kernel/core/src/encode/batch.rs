@@ -8,7 +8,7 @@
     reason = "the scanner's loop and this are one loop"
 )]
 
-use super::cache::{Cache, INLINE, LONGEST_KEPT};
+use super::cache::{Cache, INLINE, LONGEST_KEPT, STORED};
 use super::greedy::Scratch;
 use super::key::{Key, LONGEST};
 use super::vocabulary::Vocabulary;
@@ -17,10 +17,13 @@ use crate::scan::Sink;
 /// Pre-tokens per batch: enough to hide a fetch from memory.
 const BATCH: usize = 64;
 
+/// Ids that wait to be written.
+const RECENT: usize = 4 * BATCH;
+
 /// Takes the ids of a text in order.
 pub(super) trait Ids {
     /// The first `number` of these.
-    fn few(&mut self, ids: [u32; 4], number: u32);
+    fn few<const N: usize>(&mut self, ids: &[u32; N], number: u32);
     /// All of these.
     fn many(&mut self, ids: &[u32]);
     /// Called after at most [`BATCH`] calls of the others.
@@ -32,8 +35,8 @@ pub(super) trait Ids {
 /// Ids as they come.
 pub(super) struct List {
     pub(super) ids: Vec<u32>,
-    /// A place for four in any case, so that a few are copied without asking how many they are.
-    recent: [u32; 4 * BATCH],
+    /// Where some are copied without asking how many they are.
+    recent: [u32; RECENT],
     used: usize,
 }
 
@@ -42,7 +45,7 @@ impl List {
     pub(super) fn with_capacity(ids: usize) -> Self {
         Self {
             ids: Vec::with_capacity(ids),
-            recent: [0; 4 * BATCH],
+            recent: [0; RECENT],
             used: 0,
         }
     }
@@ -50,10 +53,11 @@ impl List {
 
 impl Ids for List {
     #[inline(always)]
-    fn few(&mut self, ids: [u32; 4], number: u32) {
-        if let Some(place) = self.recent.get_mut(self.used..self.used + 4) {
-            place.copy_from_slice(&ids);
+    fn few<const N: usize>(&mut self, ids: &[u32; N], number: u32) {
+        if self.used + N > RECENT {
+            self.settle();
         }
+        self.recent[self.used..self.used + N].copy_from_slice(ids);
         self.used += number as usize;
     }
 
@@ -78,7 +82,7 @@ pub(super) struct Number(u64);
 
 impl Ids for Number {
     #[inline(always)]
-    fn few(&mut self, _ids: [u32; 4], number: u32) {
+    fn few<const N: usize>(&mut self, _ids: &[u32; N], number: u32) {
         self.0 += u64::from(number);
     }
 
@@ -137,13 +141,24 @@ impl<'b, I: Ids> Batch<'b, I> {
     /// Looks up what waits. To be called at the end of each text given to the scanner.
     #[inline(never)]
     pub(super) fn flush(&mut self, text: &[u8]) {
-        for at in 0..self.waiting {
+        for at in 0..self.waiting.min(BATCH) {
             let key = self.desk.keys[at];
-            match self.desk.cache.near(key) {
-                Some(entry) if entry.inline() <= INLINE => {
-                    self.ids.few(entry.four(), entry.inline());
-                }
-                _ => self.far(key, at, text),
+            let Some(entry) = self.desk.cache.near(key) else {
+                self.far(key, at, text);
+                continue;
+            };
+            if entry.inline() <= INLINE {
+                self.ids.few(&entry.four(), entry.inline());
+                continue;
+            }
+            let (start, end) = if key.is_long() {
+                self.desk.spans[at]
+            } else {
+                (0, 0)
+            };
+            match self.desk.cache.stored(entry, &text[start..end]) {
+                Some((ids, number)) => self.ids.few::<STORED>(ids, number),
+                None => self.far(key, at, text),
             }
         }
         self.ids.settle();

@@ -7,11 +7,14 @@
 //! Memory is bounded. The table grows up to [`MOST_BUCKETS`]; from then on what is new takes the
 //! place of what is there. Full arenas empty the cache: what is frequent is soon back.
 
-use super::key::Key;
+use super::key::{Key, LONGEST};
 use crate::prefetch::{prefer_large, prefetch};
 
 /// Ids in an entry.
 pub(super) const INLINE: u32 = 3;
+
+/// Ids that are copied at once, however many of them there are. As many zeros end the arena.
+pub(super) const STORED: usize = 16;
 
 /// Bytes of the longest pre-token that is kept.
 pub(super) const LONGEST_KEPT: usize = 256;
@@ -113,6 +116,18 @@ impl Cache {
         self.ids.get(ids..ids + (entry.number ^ FAR) as usize)
     }
 
+    /// The ids that an entry has in the arena, and how many of these there are; `None` if they are
+    /// more, or not those of the pre-token.
+    #[inline]
+    pub(super) fn stored(&self, entry: &Entry, pretoken: &[u8]) -> Option<(&[u32; STORED], u32)> {
+        let number = entry.number ^ FAR;
+        let [ids, bytes, _] = entry.words.map(|word| word as usize);
+        let same = pretoken.len() <= LONGEST
+            || self.bytes.get(bytes..bytes + pretoken.len()) == Some(pretoken);
+        let ids = self.ids.get(ids..)?.first_chunk()?;
+        (same && number as usize <= STORED).then_some((ids, number))
+    }
+
     /// Keeps the ids of a pre-token of at most [`LONGEST_KEPT`] bytes, which is not there.
     pub(super) fn insert(&mut self, key: Key, pretoken: &[u8], ids: &[u32]) {
         if self.ids.len() + ids.len() > MOST_IDS || self.bytes.len() + pretoken.len() > MOST_BYTES {
@@ -131,9 +146,12 @@ impl Cache {
             entry.words[..ids.len()].copy_from_slice(ids);
             entry.number = ids.len() as u32;
         } else {
-            entry.words = [self.ids.len() as u32, self.bytes.len() as u32, 0];
+            let start = self.ids.len().saturating_sub(STORED);
+            entry.words = [start as u32, self.bytes.len() as u32, 0];
             entry.number = ids.len() as u32 | FAR;
+            self.ids.truncate(start);
             self.ids.extend_from_slice(ids);
+            self.ids.extend_from_slice(&[0; STORED]);
             if short.is_none() {
                 self.bytes.extend_from_slice(pretoken);
             }

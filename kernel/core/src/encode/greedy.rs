@@ -8,8 +8,9 @@ use std::collections::BinaryHeap;
 
 use super::pairs::{Joined, Pairs, NEVER};
 
-/// Bytes up to which neighbours are scanned.
-const SCANNED: usize = 48;
+/// Bytes up to which neighbours are scanned; and of most pre-tokens, which take less memory.
+const SCANNED: usize = 64;
+const FEW: usize = 16;
 
 /// Where there is no neighbour.
 const NOWHERE: usize = usize::MAX;
@@ -36,48 +37,106 @@ pub(super) fn merge<'s>(
     pairs: &Pairs,
     scratch: &'s mut Scratch,
 ) -> &'s [u32] {
-    scratch.ids.clear();
-    let ids = pretoken.iter().map(|&byte| bytes[usize::from(byte)]);
-    scratch.ids.extend(ids);
-    if pretoken.len() <= SCANNED {
-        scan(&mut scratch.ids, pairs);
-    } else {
-        Chain::new(std::mem::take(&mut scratch.ids), pairs).merge(&mut scratch.ids);
-    }
-    &scratch.ids
+    merge_down_to(1, pretoken, bytes, pairs, scratch)
 }
 
-/// Merges at most [`SCANNED`] tokens.
-fn scan(ids: &mut Vec<u32>, pairs: &Pairs) {
-    let mut ranks = [NEVER; SCANNED];
-    let mut made = [0; SCANNED];
-    for (at, pair) in ids.windows(2).enumerate() {
-        let Joined { rank, id } = pairs.get(pair[0], pair[1]);
-        (ranks[at], made[at]) = (rank, id);
+/// The two tokens that the bytes of a token are just before they are the token; others if they
+/// never are.
+pub(super) fn halves<'s>(
+    token: &[u8],
+    bytes: &[u32; 256],
+    pairs: &Pairs,
+    scratch: &'s mut Scratch,
+) -> &'s [u32] {
+    merge_down_to(2, token, bytes, pairs, scratch)
+}
+
+/// Merges as long as there are more than `fewest` tokens.
+fn merge_down_to<'s>(
+    fewest: usize,
+    pretoken: &[u8],
+    bytes: &[u32; 256],
+    pairs: &Pairs,
+    scratch: &'s mut Scratch,
+) -> &'s [u32] {
+    let ids = &mut scratch.ids;
+    ids.clear();
+    ids.extend(pretoken.iter().map(|&byte| bytes[usize::from(byte)]));
+    let length = pretoken.len();
+    if length <= FEW {
+        scan::<FEW>(ids, pretoken, pairs, fewest);
+    } else if length <= SCANNED {
+        scan::<SCANNED>(ids, pretoken, pairs, fewest);
+    } else {
+        Chain::new(std::mem::take(ids), pairs).merge(ids, fewest);
     }
-    let mut length = ids.len();
-    while length > 1 {
-        let waiting = &ranks[..length - 1];
-        let least = waiting.iter().fold(NEVER, |least, &rank| least.min(rank));
-        if least == NEVER {
+    ids
+}
+
+/// Merges at most `N` tokens, 255 at the most. Those that are merged into others stay where they
+/// are, for to move the rest takes longer than to look at them.
+fn scan<const N: usize>(ids: &mut Vec<u32>, pretoken: &[u8], pairs: &Pairs, fewest: usize) {
+    let length = pretoken.len();
+    // Rank and place of each with the next.
+    let mut waiting = [GONE; N];
+    let mut made = [0; N];
+    let mut next = [0_u8; N];
+    let mut before = [0_u8; N];
+    for (at, pair) in (0_u8..).zip(pretoken.windows(2)) {
+        let joined = pairs.of_bytes(pair[0], pair[1]);
+        let place = usize::from(at);
+        (waiting[place], made[place]) = (key(joined.rank, at), joined.id);
+        (next[place], before[place + 1]) = (at + 1, at);
+    }
+    let mut left = length;
+    while left > fewest {
+        let least = waiting[..length]
+            .iter()
+            .fold(GONE, |least, &key| least.min(key));
+        if least >= u64::from(NEVER) << 32 {
             break;
         }
-        let at = waiting.iter().position(|&rank| rank == least);
-        let at = at.expect("it is the rank of one");
-        ids[at] = made[at];
-        ids.copy_within(at + 2..length, at + 1);
-        ranks.copy_within(at + 1..length, at);
-        made.copy_within(at + 1..length, at);
-        length -= 1;
-        ranks[length - 1] = NEVER;
-        for left in [at.checked_sub(1), Some(at)].into_iter().flatten() {
-            if left + 1 < length {
-                let Joined { rank, id } = pairs.get(ids[left], ids[left + 1]);
-                (ranks[left], made[left]) = (rank, id);
-            }
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "the place is what is below the rank"
+        )]
+        let at = least as u8;
+        let place = usize::from(at);
+        let gone = usize::from(next[place]);
+        ids[place] = made[place];
+        waiting[gone] = GONE;
+        left -= 1;
+        let after = next[gone];
+        next[place] = after;
+        waiting[place] = GONE;
+        // The last has no next: 0.
+        if after != 0 {
+            before[usize::from(after)] = at;
+            let joined = pairs.get(ids[place], ids[usize::from(after)]);
+            (waiting[place], made[place]) = (key(joined.rank, at), joined.id);
+        }
+        if at != 0 {
+            let at = before[place];
+            let place_before = usize::from(at);
+            let joined = pairs.get(ids[place_before], ids[place]);
+            (waiting[place_before], made[place_before]) = (key(joined.rank, at), joined.id);
         }
     }
-    ids.truncate(length);
+    let mut at = 0;
+    for to in 0..left {
+        ids[to] = ids[at];
+        at = usize::from(next[at]);
+    }
+    ids.truncate(left);
+}
+
+/// More than any [`key`] of neighbours that merge.
+const GONE: u64 = u64::MAX;
+
+/// What is least for the lowest rank, and the leftmost of equals.
+#[inline]
+fn key(rank: u32, at: u8) -> u64 {
+    u64::from(rank) << 32 | u64::from(at)
 }
 
 /// Tokens side by side, of which any two neighbours can be merged in constant time.
@@ -118,11 +177,16 @@ impl<'p> Chain<'p> {
         }
     }
 
-    fn merge(mut self, ids: &mut Vec<u32>) {
-        while let Some(Reverse((rank, at))) = self.queue.pop() {
+    fn merge(mut self, ids: &mut Vec<u32>, fewest: usize) {
+        let mut length = self.ids.len();
+        while length > fewest {
+            let Some(Reverse((rank, at))) = self.queue.pop() else {
+                break;
+            };
             // What waits for a rank that the place no longer has was overtaken by another merge.
             if self.joined[at].rank == rank {
                 self.merge_at(at);
+                length -= 1;
             }
         }
         let mut at = 0;

@@ -31,6 +31,15 @@ impl Tokens {
         }
     }
 
+    /// These tokens.
+    pub(super) fn of(tokens: &[(&[u8], u32)]) -> Self {
+        let mut made = Self::with_capacity(tokens.len());
+        for &(token, id) in tokens {
+            made.add(token, id);
+        }
+        made
+    }
+
     /// Adds a token, one of those that there is room for; `false` if its bytes are there already.
     pub(super) fn add(&mut self, bytes: &[u8], id: u32) -> bool {
         let hash = xxh3_64(bytes);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::greedy::{merge, Scratch};
+use super::greedy::{halves, merge, Scratch};
 use super::pairs::{Joined, Pairs, NEVER};
 use super::tokens::Tokens;
 
@@ -40,10 +40,10 @@ impl std::error::Error for VocabularyError {}
 /// Tokens with their ids, and the order in which neighbours merge.
 pub struct Vocabulary {
     bytes: [u32; 256],
-    tokens: Tokens,
     pairs: Pairs,
-    /// Whether a pre-token that is a token is that token, whether or not merging makes it.
-    whole: bool,
+    /// Pre-tokens that are the token of their bytes although merging does not make it.
+    whole: Tokens,
+    size: usize,
 }
 
 impl Vocabulary {
@@ -54,22 +54,33 @@ impl Vocabulary {
     /// [`VocabularyError`].
     pub fn from_ranks<T: AsRef<[u8]>>(ranks: &[(T, u32)]) -> Result<Self, VocabularyError> {
         let (bytes, tokens) = tokens_of(ranks)?;
-        let mut pairs = Vec::new();
+        let mut ways = Vec::new();
         for (token, id) in tokens.iter() {
-            // Most tokens divide in few ways. All of them are kept: whichever neighbours come to
-            // lie side by side, their joined bytes decide.
             for at in 1..token.len() {
                 let (left, right) = token.split_at(at);
                 if let (Some(left), Some(right)) = (tokens.get(left), tokens.get(right)) {
-                    pairs.push((left, right, Joined { rank: id, id }));
+                    ways.push((left, right, Joined { rank: id, id }));
                 }
+            }
+        }
+        // Neighbours that join to a token are what merging its bytes alone comes to: until they
+        // join, nothing beside them took part, or it would have taken a part of them. So of all
+        // ways to divide a token one is ever met, at most, and a small table is a fast one.
+        let every = Pairs::new(&ways, &bytes);
+        let mut scratch = Scratch::default();
+        let (mut met, mut whole) = (Vec::new(), Vec::new());
+        for (token, id) in tokens.iter() {
+            match *halves(token, &bytes, &every, &mut scratch) {
+                [left, right] => met.push((left, right, Joined { rank: id, id })),
+                [_] => {}
+                _ => whole.push((token, id)),
             }
         }
         Ok(Self {
             bytes,
-            tokens,
-            pairs: Pairs::new(&pairs),
-            whole: true,
+            pairs: Pairs::new(&met, &bytes),
+            whole: Tokens::of(&whole),
+            size: tokens.len(),
         })
     }
 
@@ -97,32 +108,39 @@ impl Vocabulary {
                 _ => return Err(VocabularyError::Merge(index)),
             }
         }
+        let (pairs, mut scratch) = (Pairs::new(&pairs, &bytes), Scratch::default());
+        let not_merged = tokens
+            .iter()
+            .filter(|&(token, id)| *merge(token, &bytes, &pairs, &mut scratch) != [id]);
+        let whole = if whole {
+            not_merged.collect()
+        } else {
+            Vec::new()
+        };
         Ok(Self {
             bytes,
-            tokens,
-            pairs: Pairs::new(&pairs),
-            whole,
+            pairs,
+            whole: Tokens::of(&whole),
+            size: tokens.len(),
         })
     }
 
     /// The ids of a pre-token, in `scratch` until it is used again.
     pub(super) fn encode<'s>(&self, pretoken: &[u8], scratch: &'s mut Scratch) -> &'s [u32] {
-        if self.whole {
-            if let Some(id) = self.tokens.get(pretoken) {
-                return scratch.one(id);
-            }
+        if let Some(id) = self.whole.get(pretoken) {
+            return scratch.one(id);
         }
         merge(pretoken, &self.bytes, &self.pairs, scratch)
     }
 
     /// The number of tokens.
     pub(super) fn len(&self) -> usize {
-        self.tokens.len()
+        self.size
     }
 
     /// Bytes held.
     pub(super) fn memory_bytes(&self) -> usize {
-        size_of::<Self>() + self.tokens.memory_bytes() + self.pairs.memory_bytes()
+        size_of::<Self>() + self.whole.memory_bytes() + self.pairs.memory_bytes()
     }
 }
 

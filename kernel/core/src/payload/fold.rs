@@ -50,16 +50,17 @@ pub struct FoldError {
 }
 
 impl Folded {
-    /// Those of some sources. There is `room` from the start for so many bytes.
+    /// Those of some sources, with certain hashes. There is `room` from the start for so many bytes.
     pub(super) fn of<I: Input>(
         sources: &mut [Source<I>],
         digest: &Digest,
+        hashes: &RangeInclusive<u64>,
         room: usize,
     ) -> Result<Self, FoldError> {
         let mut payload = Vec::with_capacity(room);
         prefer_large(payload.spare_capacity_mut());
         payload.resize(HEADER_BYTES, 0);
-        let mut info = fold_sources(sources, digest, &ALL, &mut payload)?;
+        let mut info = fold_sources(sources, digest, hashes, &mut payload)?;
         info.raw_size = (payload.len() - HEADER_BYTES) as u64;
         info.write(&mut payload);
         Ok(Self { payload, info })
@@ -157,7 +158,7 @@ pub fn fold_weighted(
         }
         sources.push(Source::new(body_of(payload), info, weight.get()));
     }
-    Folded::of(&mut sources, digest, room)
+    Folded::of(&mut sources, digest, &ALL, room)
 }
 
 /// Where a folded body goes.

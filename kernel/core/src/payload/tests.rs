@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::files::{opened_in, PayloadFile};
 use super::fold::{fold_sources, ALL};
 use super::{
-    check, check_file, encode, fold, fold_files, fold_weighted, Digest, Folded, Limits,
-    PayloadError,
+    check, check_file, encode, fold, fold_files, fold_into_memory, fold_weighted, Digest, Folded,
+    Limits, PayloadError,
 };
 use crate::table::CountTable;
 
@@ -93,8 +93,17 @@ fn files_are_folded_in_windows_of_any_size_and_by_hashes() {
         let expected = fold_weighted(&weighted, &DIGEST).expect("sound");
         let block = [1, 30, 400, 1 << 20][round % 4];
         let mut sources = opened_in(&files, &DIGEST, block, round % 3 == 0).expect("sound");
-        let folded = Folded::of(&mut sources, &DIGEST, 0).expect("sound");
+        let folded = Folded::of(&mut sources, &DIGEST, &ALL, 0).expect("sound");
         assert_eq!(folded.payload(), expected.payload(), "{round}");
+
+        let threads = 1 + random.index(4);
+        let parts = fold_into_memory(&files, &DIGEST, threads).expect("sound");
+        let parts: Vec<_> = parts.iter().map(Folded::payload).collect();
+        assert_eq!(parts.len(), threads);
+        assert_eq!(
+            fold(&parts, &DIGEST).expect("sound").payload(),
+            expected.payload()
+        );
 
         // By stretches of hashes, and these together.
         let mut cuts: Vec<_> = (0..random.below(4))
@@ -157,6 +166,8 @@ fn damage_is_found_wherever_it_is() {
             .and_then(|mut sources| fold_sources(&mut sources, &DIGEST, &ALL, &mut Vec::new()));
         assert_eq!(folded.map_err(|error| error.index), Err(1), "{at}");
         assert!(check_file(&files[1], &DIGEST).is_err());
+        let apart = fold_into_memory(&files, &DIGEST, 2).map(|_| ());
+        assert_eq!(apart.map_err(|error| error.index), Err(1));
     }
     let missing = PayloadFile {
         path: place.0.join("missing"),

@@ -32,6 +32,8 @@ __all__ = [
     "PayloadInfo",
     "Sampler",
     "Taken",
+    "TokenBytes",
+    "Words",
     "check_file",
     "fold_files",
     "json_texts",
@@ -686,6 +688,64 @@ class Taken:
     @property
     def last(self) -> bool:
         """Whether the last piece, which the next block goes on with, is taken."""
+
+@final
+class TokenBytes:
+    """The bytes of tokens by their ids.
+
+    Args:
+        tokens: Id and bytes of each.
+    """
+
+    def __new__(cls, tokens: Sequence[tuple[int, bytes]]) -> TokenBytes: ...
+
+@final
+class Words:
+    """The words of documents, by the word boundaries of UAX #29.
+
+    A word is what lies between two boundaries and has a letter or a digit in it. Document i is
+    `data[offsets[i]:offsets[i + 1]]`. The GIL is released meanwhile.
+
+    Args:
+        data: UTF-8.
+        offsets: Native signed integers of 8 bytes.
+
+    Raises:
+        InvalidUtf8: A document is not UTF-8.
+        ValueError: Offsets that descend or lie outside `data`.
+    """
+
+    def __new__(cls, data: bytes, offsets: Buffer) -> Words: ...
+    @property
+    def characters(self) -> Integers:
+        """Characters (code points) of each document: 64 bits each."""
+    @property
+    def words(self) -> Integers:
+        """Words of each document: 64 bits each."""
+    def continued(self, places: Buffer, ends: Buffer) -> Integers:
+        """Words of each document within which a token ends.
+
+        Args:
+            places: Where in the data each token ends: native integers of 64 bits.
+            ends: How many tokens there are up to the end of each document, likewise.
+
+        Raises:
+            ValueError: `ends` are not those of so many documents and tokens.
+        """
+    def places(self, tokens: TokenBytes, ids: Buffer, ends: Buffer) -> tuple[Integers, Integers]:
+        """Where in the data each token ends, and for each document whether their bytes are its.
+
+        Args:
+            tokens: The vocabulary.
+            ids: The ids of all documents: native integers of 32 bits.
+            ends: As for `continued`.
+
+        Returns:
+            Places as `continued` takes them; and 0 or 1 for each document, 64 bits each.
+
+        Raises:
+            ValueError: As for `continued`.
+        """
 
 def json_texts(data: Buffer, field: Sequence[str]) -> JsonTexts:
     """Read one field of each record of JSON Lines.

@@ -53,8 +53,12 @@ class Encodes(Protocol):
         *,
         offset_bytes: Literal[4, 8] = 8,
         errors: Literal["strict", "replace"] = "strict",
+        counted: bool = False,
     ) -> Ids:
-        """The ids of the documents; what is not UTF-8 is `InvalidUtf8`, or replaced."""
+        """The ids of the documents; what is not UTF-8 is `InvalidUtf8`, or replaced.
+
+        If they are only `counted`, `ids` may be empty.
+        """
 
 
 class Tokens:
@@ -74,7 +78,7 @@ class Tokens:
 
         Args:
             write: Given the bytes of ids, little-endian, piece by piece.
-            width: Bytes of one.
+            width: Bytes of one; 0 to count them only, without separators.
             separator: The id that ends each document; None for none.
         """
         self.count = 0
@@ -99,28 +103,44 @@ class Tokens:
         self.ends.append(self.count)
         self.open = False
 
-    def text(self, ids: Buffer) -> None:
-        """Take ids of a text, in which each separator ends a document."""
+    @property
+    def counted(self) -> bool:
+        """Whether they are only counted."""
+        return not self._width
+
+    def text(self, found: Ids) -> None:
+        """Take the ids of one text, in which each separator ends a document."""
         before = self.count
-        self._take(*store_ids(ids, None, self._width, self._separator))
+        if self.counted:
+            self.count += sum(memoryview(found.ends)[-1:])
+        else:
+            self._take(*store_ids(found.ids, None, self._width, self._separator))
         if self.count > before:
             self.open = not (self.ends and self.ends[-1] == self.count)
 
-    def documents(self, ids: Buffer, ends: Buffer) -> None:
+    def documents(self, found: Ids) -> None:
         """Take the ids of whole documents."""
-        self._take(*store_ids(ids, ends, self._width, self._separator))
+        if self.counted:
+            self._end(found.ends)
+            self.count += sum(memoryview(found.ends)[-1:])
+        else:
+            self._take(*store_ids(found.ids, found.ends, self._width, self._separator))
         self.open = False
 
     def _take(self, data: bytes, ends: Integers) -> None:
+        self._end(ends)
+        self._put(data)
+
+    def _end(self, ends: Buffer) -> None:
         if first := self.count:
             self.ends.extend([first + end for end in memoryview(ends)])
         else:
             self.ends.frombytes(memoryview(ends).cast("B"))
-        self._put(data)
 
     def _put(self, data: bytes) -> None:
-        self._write(data)
-        self.count += len(data) // self._width
+        if data:
+            self._write(data)
+            self.count += len(data) // self._width
 
 
 class _Scanner:
@@ -136,17 +156,23 @@ class _Scanner:
 
     def text(self, data: bytes, tokens: Any) -> tuple[int, int]:
         places = struct.pack("=2q", 0, len(data))
-        found = self._encoder.encode_documents(data, places, errors=self._errors)
-        tokens.text(found.ids)
+        found = self._encoder.encode_documents(
+            data, places, errors=self._errors, counted=tokens.counted
+        )
+        tokens.text(found)
         return found.replaced, 0
 
     def documents(
         self, data: Buffer, offsets: Buffer, offset_bytes: Literal[4, 8], tokens: Any
     ) -> tuple[int, int]:
         found = self._encoder.encode_documents(
-            data, offsets, offset_bytes=offset_bytes, errors=self._errors
+            data,
+            offsets,
+            offset_bytes=offset_bytes,
+            errors=self._errors,
+            counted=tokens.counted,
         )
-        tokens.documents(found.ids, found.ends)
+        tokens.documents(found)
         return found.replaced, 0
 
 

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from bpefleet.producer.api.encode import encode
+    from bpefleet.producer.api.encoding import encode
     from bpefleet.producer.api.runs import merge, resume, status
     from bpefleet.producer.api.train import train, train_async
     from bpefleet.producer.run.ending.outcome import EncodeResult, RunResult
@@ -25,7 +25,7 @@ __all__ = [
 _PLACES: Final = {
     "EncodeResult": "bpefleet.producer.run.ending.outcome",
     "RunResult": "bpefleet.producer.run.ending.outcome",
-    "encode": "bpefleet.producer.api.encode",
+    "encode": "bpefleet.producer.api.encoding",
     "train": "bpefleet.producer.api.train",
     "train_async": "bpefleet.producer.api.train",
 }

@@ -83,10 +83,49 @@ def encode(sources: tuple[str, ...], *, out: Path, as_json: bool, **options: Any
     bpefleet encode corpus.txt -t tokenizer -o tokens
     bpefleet encode 'shards/*.jsonl.zst' -t tokenizer --format megatron -o tokens
     """  # noqa: D301  click's mark for a paragraph to leave as it is
-    from bpefleet.producer.api.encode import encode as encode_  # noqa: PLC0415  --help stays quick
+    from bpefleet.producer.api.encoding import encode as encode_  # noqa: PLC0415  --help stays quick
     from bpefleet.producer.cli.printing.encoded import summarize  # noqa: PLC0415  likewise
 
     summarize(encode_(list(sources), out=out, progress=True, **options), as_json=as_json)
 
 
-COMMANDS: Final = (encode,)
+@click.command(epilog=EXIT_CODES)
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.option(
+    "-t", "--tokenizer", "tokenizers", required=True, multiple=True, metavar="TOKENIZER",
+    help="As for encode. Repeat for several.",
+)  # fmt: skip
+@click.option(
+    "-o", "--out", type=click.Path(), metavar="DIR",
+    help="Keep the runs there, one for each tokenizer; workers on other machines must see it under "
+    "the same path. Default: a temporary directory.",
+)  # fmt: skip
+@click.option(
+    "--per-document", type=click.Path(dir_okay=False), metavar="FILE",
+    help="Also write the tokens of each document, as Parquet: tokenizer, source, document, tokens.",
+)  # fmt: skip
+@click.option(
+    "--chunk-size", type=Size(), show_default="256MiB, or 16MiB with a regex", metavar="SIZE",
+    help="Text in one job, at most about.",
+)  # fmt: skip
+@click.option(
+    "--errors", type=click.Choice(["strict", "replace"]), default="strict", show_default=True,
+    help="Bytes that are not UTF-8: stop at them, or take U+FFFD in their place.",
+)  # fmt: skip
+@options_.source_format_options
+@options_.encode_resource_options
+def count_tokens(sources: tuple[str, ...], *, as_json: bool, **options: Any) -> None:
+    """Count the tokens of SOURCE... by one or more tokenizers, in all and by file.
+
+    Special tokens in the text are tokens; nothing is put between documents.
+
+    \b
+    bpefleet count-tokens corpus.txt -t tokenizer -t other
+    """  # noqa: D301  click's mark for a paragraph to leave as it is
+    from bpefleet.producer.api.token_counts import count_tokens as count  # noqa: PLC0415
+    from bpefleet.producer.cli.printing.encoded import show_counts  # noqa: PLC0415  likewise
+
+    show_counts(count(list(sources), progress=True, **options), as_json=as_json)
+
+
+COMMANDS: Final = (encode, count_tokens)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import click
 
-from bpefleet.producer.cli import encode, fleet, inspect, repair, train
+from bpefleet.producer.cli import encode, evaluate, fleet, inspect, repair, train
 from bpefleet.shared.errors import ExitCode, InterruptedRunError
 from bpefleet.shared.process.command import ENVIRONMENT, error_as_exit, from_environment
 from bpefleet.shared.process.startup import collect_rarely
@@ -49,13 +49,9 @@ def cli() -> None:
     """Train byte-level BPE tokenizers on corpora that outgrow one machine."""
 
 
-for command in (
-    *train.COMMANDS,
-    *encode.COMMANDS,
-    *inspect.COMMANDS,
-    *repair.COMMANDS,
-    *fleet.COMMANDS,
-):
+_MODULES: Final = (train, encode, inspect, evaluate, repair, fleet)
+
+for command in (one for module in _MODULES for one in module.COMMANDS):
     cli.add_command(from_environment(command))
 
 

@@ -316,7 +316,8 @@ class Folding:
             states, kind = lane.states, lane.states.kind
             async with self.still:
                 states.fold(chunk)
-                self._attempts.done(result, took)
+                if kind is not REDUCE:  # people are told of what is done with the text
+                    self._attempts.done(result, took)
                 folded, total = len(states.folded), states.total
             about = {"chunk": chunk, "worker": result.worker, "seconds": round(took, 6)}
             logger.debug("%s is folded", kind.unit(chunk), extra=about)

@@ -16,7 +16,7 @@ from bpefleet.producer.store.history import Attempt
 from bpefleet.shared.errors import BpefleetError, OutputError
 from bpefleet.shared.queue.attempt_log import Tail, log_segments
 from bpefleet.shared.trust.roots import roots_of
-from bpefleet.shared.trust.signing import Signer
+from bpefleet.shared.trust.signing import Signer, read_key
 from bpefleet.shared.wire.failures import describe
 
 if TYPE_CHECKING:
@@ -63,8 +63,11 @@ def _count_beside(session: Session) -> dict[int, Failed]:
 
 def _count_all(session: Session) -> dict[int, Failed]:
     files, chunks = session.directory.plan.files, session.directory.plan.chunks
-    kind = session.directory.plan.kind
-    states = ChunkStates(kind, session.planned, session.todo, session.ledger.chunks)
+    kind, todo = session.directory.plan.kind, session.todo
+    if there := session.elsewhere:  # of a session before, that had workers
+        there.bring_in(session.counts, read_key(session.resources.key_file))
+        todo = sorted({*todo, *there.lost})
+    states = ChunkStates(kind, session.planned, todo, session.ledger.chunks)
     stores = stores_of(session, Signer())[kind.name]
     roots = roots_of(file.path for file in files.one_of_each_folder)
     tail = Tail()

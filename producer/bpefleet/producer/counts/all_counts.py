@@ -48,8 +48,9 @@ def all_counts(source: RunDirectory) -> Ledger:
 
     Raises:
         ChunksFailedError: Others are not counted.
-        OutputError: The counts are damaged, or cannot be read.
+        OutputError: The counts are damaged, or cannot be read; or the run encodes.
     """
+    source.demand_counts()
     count = source.plan.chunk_count
     missing = {one.chunk for one in (source.manifest.missing if source.manifest else ())}
     # Another process may be working on that run: nothing there is changed.

@@ -108,7 +108,7 @@ def _written(
             for block in blocks(contents, shard, width):
                 hashed.write(block)
                 done += memoryview(block).nbytes
-                shown(shard.token + min(shard.tokens, done // width))
+                shown(shard.token + min(shard.tokens, done // max(1, width)))
         yield hashed.told(name)
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 ENDS: Final = ".ends"
 """Where documents end, in ids from the shard's begin: little-endian, 8 bytes each."""
+COUNT: Final = "count"
+"""Tokens are counted, and not kept."""
 _LLM_C: Final = {2: (20240520, 1), 4: (20240801, 7)}
 """By width: the magic number and the version (karpathy/llm.c, dev/data/data_common.py)."""
 _LLM_C_WORDS: Final = 256
@@ -78,11 +80,13 @@ FORMATS: Final[dict[str, dict[str, Callable[[Contents, Shard, int], Blocks]]]] =
     "npy": {".npy": _npy, ENDS: _ends},
     "llm.c": {".bin": _llm_c, ENDS: _ends},
     "megatron": {".bin": _raw, ".idx": _megatron_index},
+    COUNT: {ENDS: _ends},
 }
 """By name: the endings of a shard's files, each with what is written there."""
 TABLES: Final = {"parquet": ".parquet", "arrow": ".arrow"}
 """Those with a row a document."""
-NAMES: Final = (*FORMATS, *TABLES)
+NAMES: Final = (*(name for name in FORMATS if name != COUNT), *TABLES)
+"""All that hold tokens."""
 
 
 def shard_name(number: int) -> str:

@@ -13,13 +13,13 @@ from bpefleet.producer.files.atomic import read_whole
 from bpefleet.producer.files.lock import LOCK, holder
 from bpefleet.producer.observing.expected_text import ExpectedText
 from bpefleet.producer.store.directory import PLAN, RunDirectory
-from bpefleet.producer.store.history import ATTEMPTS, read_attempts
+from bpefleet.producer.store.history import ATTEMPTS, given_up
 from bpefleet.producer.store.mixture import source_views
 from bpefleet.producer.store.settled import read_settled
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.tokenizer import MANIFEST
 from bpefleet.shared.wire.messages import MessageError
-from bpefleet.shared.wire.status import DONE, PLANNED, STOPPED, Failure, Snapshot
+from bpefleet.shared.wire.status import DONE, MOST_FAILED, PLANNED, STOPPED, Failure, Snapshot
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,13 +38,12 @@ def failures(directory: RunDirectory, counted: set[int]) -> list[Failure]:
     Raises:
         OutputError: The history cannot be read.
     """
-    found = []
-    kind = directory.plan.kind.name
-    for chunk, attempts in sorted(read_attempts(directory.path, kind).items()):
-        known = 0 <= chunk < directory.plan.chunk_count
-        if known and chunk not in counted and attempts[-1].final:
-            found.append(_failure(directory, attempts))
-    return found
+    found = given_up(directory.path, counted, directory.plan.kind.name)
+    return [
+        _failure(directory, last, attempts)
+        for chunk, (last, attempts) in found.items()
+        if 0 <= chunk < directory.plan.chunk_count
+    ]
 
 
 def at_rest(directory: RunDirectory, now: float) -> Snapshot:
@@ -70,7 +69,7 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         running=(),
         queued=0,
         waiting=plan.chunk_count - len(counted) - len(failed),
-        failed=tuple(failed),
+        failed=tuple(failed[:MOST_FAILED]),
         bytes=ExpectedText(plan).total(counted, totals.bytes_read),
         bytes_counted=totals.bytes_read,
         pretokens=totals.pretokens,
@@ -90,6 +89,7 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         merging=None,
         records=totals.records,
         absent=totals.absent,
+        more_failed=len(failed[MOST_FAILED:]),
         sources=source_views(plan, by_source) if sources else (),
         kind=plan.kind.name,
         tokens=tokens,
@@ -122,12 +122,11 @@ def _changed(path: Path) -> float:
     return 0.0
 
 
-def _failure(directory: RunDirectory, attempts: list[Attempt]) -> Failure:
-    last = attempts[-1]
+def _failure(directory: RunDirectory, last: Attempt, attempts: int) -> Failure:
     return Failure(
         chunk=last.chunk,
         what=directory.plan.describe(last.chunk),
-        attempts=len(attempts),
+        attempts=attempts,
         worker=last.worker,
         kind=last.kind,
         error=last.error,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from bpefleet.producer.planning.columns.files import Files
 
 if TYPE_CHECKING:
+    from bpefleet.producer.planning.columns.group import Group
     from bpefleet.producer.planning.columns.source_file import SourceFile
 
 _NAMED: Final = 3
@@ -56,6 +57,16 @@ class Found:
                 return
             names.add(name)
         self.files.append(file)
+
+    def extend(self, group: Group) -> None:
+        """Add several."""
+        if self._seen is None:
+            self.files.extend(group)
+            return
+        files = Files()
+        files.extend(group)
+        for file in files:
+            self.add(file)
 
     def may_repeat(self) -> None:
         """From now on a file may be found again. What a folder lists differs: that is not asked."""

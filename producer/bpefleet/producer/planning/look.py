@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.kernel.opening import opened_file
+from bpefleet.producer.planning.columns.group import Group
 from bpefleet.producer.planning.columns.source_file import SourceFile
 from bpefleet.producer.planning.formats.names import AUTO
 from bpefleet.producer.planning.formats.tell import HEAD, begins_as_text, format_of
@@ -14,7 +16,10 @@ from bpefleet.shared.corpus.formats import KNOWN, TEXT
 from bpefleet.shared.errors import SourceError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bpefleet.producer.planning.formats.expected import Expectations
+    from bpefleet.producer.planning.walk import Listing
 
 
 _FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
@@ -24,7 +29,15 @@ _FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 class Looker:
     """Looks at one file after the other: a million in some seconds."""
 
-    def __init__(self, asked: str, expectations: Expectations) -> None:
+    def __init__(self, asked: str, expectations: Expectations, check: Callable[[], object]) -> None:
+        """Begin.
+
+        Args:
+            asked: As for `format_of`.
+            expectations: Tell how much text there is.
+            check: Called before each file; may raise.
+        """
+        self._check = check
         self._asked = asked
         self._expectations = expectations
         self._folder = ""
@@ -38,9 +51,7 @@ class Looker:
             picked: As for `format_of`.
             is_link: Whether it may be a link.
         """
-        if not picked and self._asked == AUTO and (facts := _plain_text(path)) is not None:
-            place = self._absolute(path, is_link=is_link)
-            return SourceFile(place, facts.st_size, facts.st_mtime_ns)
+        self._check()
         with opened_file(path) as file:
             facts = file.facts
             size = facts.st_size
@@ -50,6 +61,30 @@ class Looker:
                 rows, text = self._expectations.rows_and_text(file, path, size, found)
         place = self._absolute(path, is_link=is_link)
         return SourceFile(place, size, facts.st_mtime_ns, found, rows, text)
+
+    def texts(self, listing: Listing, first: int) -> tuple[Group | None, int]:
+        """The plain texts among some names from one on, up to the next that may be none.
+
+        Returns:
+            The texts, and the number of the name to go on with.
+        """
+        before, names, others = listing
+        sizes: list[int] = []
+        changed: list[int] = []
+        for name in islice(names, first, None) if self._asked == AUTO else ():
+            # What takes a second look is looked at by itself.
+            if name in others or not name.isascii() or ".json" in name.lower():
+                break
+            self._check()
+            if (facts := _plain_text(before + name)) is None:
+                break
+            sizes.append(facts.st_size)
+            changed.append(facts.st_mtime_ns)
+        end = first + len(sizes)
+        if end == first:
+            return None, first
+        place = self._absolute(before + names[first], is_link=False)[: -len(names[first])]
+        return Group(place, tuple(names[first:end]), tuple(sizes), tuple(changed)), end
 
     def _absolute(self, path: str, *, is_link: bool) -> str:
         folder, slash, name = path.rpartition("/")

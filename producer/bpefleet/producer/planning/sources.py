@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bpefleet.producer.planning.columns.group import Group
 from bpefleet.producer.planning.formats.expected import Expectations
 from bpefleet.producer.planning.formats.names import AUTO, BINARY, NAMES, remedy, said_of
 from bpefleet.producer.planning.found import Found, Names
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from bpefleet.producer.planning.columns.files import Files
     from bpefleet.producer.planning.columns.source_file import SourceFile
-    from bpefleet.producer.planning.walk import Entry
+    from bpefleet.producer.planning.walk import Listing
 
 logger = logging.getLogger(__name__)
 
@@ -96,7 +97,7 @@ class _Finder:
         self._check = check
         self._asked = asked
         self._expectations = expectations
-        self._looker = Looker(asked, expectations)
+        self._looker = Looker(asked, expectations, check)
 
     def find(self, source: str) -> None:
         """Find the files that a source names.
@@ -153,18 +154,22 @@ class _Finder:
             raise SourceError(f"{path}: the table has no rows")
         self._add(file)
 
-    def _looked(self, source: str, entries: Iterable[Entry], walk: Walk) -> None:
+    def _looked(self, source: str, listings: Iterable[Listing], walk: Walk) -> None:
         """Take the texts among the files of a folder or glob."""
         matched = False
 
-        def each() -> Iterator[tuple[SourceFile, str]]:
+        def each() -> Iterator[Group | tuple[SourceFile, str]]:
             nonlocal matched
-            for path, is_file, is_link in entries:
-                matched = True
-                if is_file:
-                    if is_link:
-                        self.found.may_repeat()
-                    yield self._looker.look(path, picked=False, is_link=is_link), path
+            for listing in listings:
+                matched = matched or bool(listing.names)
+                at = 0
+                while at < len(listing.names):
+                    texts, at = self._looker.texts(listing, at)
+                    if texts is not None:
+                        yield texts
+                    elif (other := self._other(listing, listing.names[at])) is not None:
+                        yield other
+                    at += texts is None
 
         def listed() -> None:
             if walk.runs:
@@ -177,16 +182,36 @@ class _Finder:
 
         self._take(source, each(), listed)
 
+    def _other(self, listing: Listing, name: str) -> tuple[SourceFile, str] | None:
+        """A file that may be no plain text, and its path; None if it is no file."""
+        path, is_link = listing.before + name, name in listing.others
+        if is_link and not listing.others[name]:
+            return None
+        if is_link:
+            self.found.may_repeat()
+        return self._looker.look(path, picked=False, is_link=is_link), path
+
     def _take(
         self,
         source: str,
-        files: Iterable[tuple[SourceFile, str]],
+        files: Iterable[Group | tuple[SourceFile, str]],
         listed: Callable[[], object],
     ) -> None:
-        """Of files, with the names that they were found under, take those that can be counted."""
+        """Take those files that can be counted.
+
+        Args:
+            source: What names them.
+            files: Plain texts, or one file with the path that it was found under.
+            listed: Called after the last one.
+        """
         taken = False
         passed_over, refused = Names(), Names()
-        for file, path in files:
+        for found in files:
+            if isinstance(found, Group):
+                taken = True
+                self.found.extend(found)
+                continue
+            file, path = found
             extent = file.extent
             if extent and file.format in KNOWN:
                 taken = True

@@ -7,7 +7,7 @@ import os
 import re
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from bpefleet.kernel.opening import opened
 from bpefleet.producer.files.lock import was_locked
@@ -15,13 +15,25 @@ from bpefleet.producer.files.lock import was_locked
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    Entry: TypeAlias = tuple[str, bool, bool]
-    """A path; whether it leads to a regular file; whether it is a link, or may be."""
 
 PLAN: Final = "plan.json"
 """The file that makes a folder a run's; see `directory`."""
 _OURS: Final = re.compile(rb'\{"version":\d+,"run":"')
 _ENOUGH: Final = 64
+
+
+class Listing(NamedTuple):
+    """Names of files, sorted.
+
+    Attributes:
+        before: What their paths begin with.
+        names: What they end with.
+        others: Those of the names that are no plain files, and whether they lead to one.
+    """
+
+    before: str
+    names: list[str]
+    others: dict[str, bool]
 
 
 class Walk:
@@ -36,14 +48,14 @@ class Walk:
 
         Args:
             out: The directory of the run that is being planned. It may hold no plan yet.
-            check: Called before each folder and each file; may raise.
+            check: Called before each folder and each match; may raise.
         """
         self.runs: list[Path] = []
         self._out = os.path.realpath(out) if out is not None else None
         self._check = check
         self._known: dict[Path, bool] = {}
 
-    def folder(self, top: Path) -> Iterator[Entry]:
+    def folder(self, top: Path) -> Iterator[Listing]:
         """The files below a folder, sorted, without those hidden by a dot before their name.
 
         Raises:
@@ -58,12 +70,9 @@ class Walk:
             folders, names, others = _listed(parent)
             before = "" if parent == "." else parent.rstrip("/") + "/"
             left += [before + name for name in reversed(folders)]
-            for name in names:
-                self._check()
-                is_file = others.get(name, True)
-                yield before + name, is_file, name in others
+            yield Listing(before, names, others)
 
-    def matches(self, pattern: str) -> Iterator[Entry]:
+    def matches(self, pattern: str) -> Iterator[Listing]:
         """The files that a glob matches, sorted."""
         top = _fixed(Path(pattern))
         inside: dict[str, bool] = {}
@@ -76,7 +85,7 @@ class Walk:
                 facts = os.lstat(match)
                 is_link = stat.S_ISLNK(facts.st_mode)
                 is_file = Path(match).is_file() if is_link else stat.S_ISREG(facts.st_mode)
-                yield match, is_file, is_link
+                yield Listing("", [match], {match: is_file} if is_link or not is_file else {})
 
     def _glob(self, pattern: str) -> Iterator[str]:
         # Path.glob knows no absolute patterns.

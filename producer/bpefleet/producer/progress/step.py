@@ -54,8 +54,8 @@ def step_of(now: Snapshot) -> Step:
         return _arriving(now, now.arriving)
     facts = [of(now.bytes_counted, now.bytes)]
     facts += [f"{size(now.rate)}/s"] if now.rate else []
-    facts += [f"{len(now.failed):,} failed"] if now.failed else []
-    facts += [f"{len(now.running):,} running", f"{now.counted:,}/{now.chunks:,} chunks"]
+    facts += [f"{now.all_failed:,} failed"] if now.all_failed else []
+    facts += [f"{now.all_running:,} running", f"{now.counted:,}/{now.chunks:,} chunks"]
     facts += [f"{now.retries:,} retries"] if now.retries else []
     return Step(now.kind, now.bytes_counted, now.bytes, tuple(facts), now.rate, now.eta, now.run)
 
@@ -63,7 +63,7 @@ def step_of(now: Snapshot) -> Step:
 def _arriving(now: Snapshot, arriving: Arriving) -> Step:
     facts = [f"{size(arriving.bytes)} arrived"]
     facts += [f"{size(arriving.rate)}/s"] if arriving.rate else []
-    facts += [f"{len(now.failed):,} failed"] if now.failed else []
+    facts += [f"{now.all_failed:,} failed"] if now.all_failed else []
     facts += [several(arriving.documents, "document")] if arriving.documents else []
     facts += [f"{size(now.bytes_counted)} counted"]
     return Step(SPOOL, arriving.bytes, 0, tuple(facts), arriving.rate, None, now.run)

@@ -75,12 +75,14 @@ class Report:
     """A report.
 
     Attributes:
-        name: The name of the run's directory.
+        name: What it is about: the name of the run's directory.
         parts: What it says, in order.
+        of: What its title says before the name.
     """
 
     name: str
     parts: tuple[Part, ...]
+    of: str = "Tokenizer"
 
     @property
     def charts(self) -> tuple[Chart, ...]:

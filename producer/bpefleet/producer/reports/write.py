@@ -16,7 +16,6 @@ from bpefleet.producer.observing.posting import post_report
 from bpefleet.producer.observing.snapshot import at_rest
 from bpefleet.producer.planning.formats.names import AUTO
 from bpefleet.producer.reports.content import Facts, content
-from bpefleet.producer.reports.measuring.comparison import encoder_of, find_encoder
 from bpefleet.producer.reports.measuring.held_out import held_out_files
 from bpefleet.producer.reports.measuring.measure import curve, measure
 from bpefleet.producer.reports.measuring.sample import sample
@@ -24,6 +23,7 @@ from bpefleet.producer.reports.profile import profile
 from bpefleet.producer.reports.render import markdown, page
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.shared.errors import BpefleetError, UsageError
+from bpefleet.shared.measuring.candidates import candidate_of, find_candidate
 from bpefleet.shared.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ def write_report(
 
     Args:
         path: The directory.
-        compare: Other tokenizers to measure (see `comparison`). A warning and the report name those
-            that cannot be measured, and why.
+        compare: Other tokenizers to measure (see `find_candidate`). A warning and the report name
+            those that cannot be measured, and why.
         held_out: Files, folders, globs or URLs to measure on, or a corpus file; if empty, the run's
             own text.
         sample_bytes: How much of it to encode, about; None for `SAMPLE`.
@@ -104,7 +104,7 @@ def write_report(
         ends=times.ends,
         tokenizer=tokenizer,
         held_out=bool(held_out),
-        measured=(measure(encoder_of(tokenizer, "this one"), sources), *compared),
+        measured=(measure(candidate_of(tokenizer, "this one"), sources), *compared),
         curve=tuple(curve(tokenizer, sources)),
         uncompared=tuple(failed),
     )
@@ -126,7 +126,7 @@ def _compare(
     measured, failed = [], []
     for name in names:
         try:
-            measured.append(measure(find_encoder(name), sources))
+            measured.append(measure(find_candidate(name), sources))
         except BpefleetError as error:
             failed.append((name, error.message))
             hint = f"; {error.hint}" if error.hint else ""

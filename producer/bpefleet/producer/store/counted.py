@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from bpefleet.producer.store.exchanged import read_parts
 from bpefleet.producer.store.ledger_format import Totals, read_index, read_sums
+from bpefleet.shared.wire.status import Exchanging
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
-    from bpefleet.producer.store.exchanged import Exchanged
+    from bpefleet.producer.store.exchanged import Exchanged, Parts
     from bpefleet.producer.store.settled import Settled
 
 
@@ -38,6 +39,15 @@ def read_counted(
         for source, more in elsewhere.by_source.items():
             by_source[source] = by_source.get(source, Totals()).plus(more)
     return chunks | elsewhere.chunks, totals, by_source
+
+
+def told_of(parts: Parts) -> Exchanging | None:
+    """What lies in an exchange, for people; None if there is none."""
+    if not parts.place:
+        return None
+    sums, held = len(parts.units), [*parts.held.values()]
+    size = sum(each.part.size for each in held)
+    return Exchanging(sums, sums - len(parts.open), len(held), size)
 
 
 class AllCounted:
@@ -83,6 +93,13 @@ class AllCounted:
             for source, totals in [*self._exchanged.parts.by_source.items()]:
                 found[source] = found.get(source, Totals()).plus(totals)
         return found
+
+    @property
+    def exchanging(self) -> Exchanging | None:
+        """What lies in the exchange."""
+        if self._exchanged is None:
+            return None
+        return told_of(self._exchanged.parts)
 
     @property
     def tokens(self) -> int:

@@ -91,8 +91,9 @@ class RunDirectory:
         """The same of a run that is complete.
 
         Raises:
-            OutputError: It is not, or the manifest is damaged.
+            OutputError: It is not, or the manifest is damaged; or it encodes.
         """
+        self.demand_counts()
         if (found := self.manifest) is None:
             hint = f"finish it first: bpefleet resume {self.path}"
             raise OutputError(f"{self.path} is not finished", hint=hint)
@@ -155,6 +156,18 @@ class RunDirectory:
                 if len(found) >= most:
                     break
         return found[:most]
+
+    def demand_counts(self) -> None:
+        """Make sure that the run is one that counts.
+
+        Raises:
+            OutputError: It encodes.
+        """
+        if self.plan.encoding is not None:
+            raise OutputError(
+                f"{self.path} is a run that encodes: it has no counts and trains no tokenizer",
+                hint=f"see what it has: bpefleet status {self.path}",
+            )
 
     @property
     def has_counts(self) -> bool:

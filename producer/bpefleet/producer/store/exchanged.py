@@ -37,7 +37,6 @@ logger = logging.getLogger(__name__)
 
 EXCHANGED: Final = "exchange.jsonl"
 _VERSION: Final = 1
-_LONGEST: Final = 1 << 20
 
 
 class Begun(Message, frozen=True, tag="begun"):

@@ -11,6 +11,7 @@ import errno
 import os
 from collections import Counter
 from contextlib import contextmanager, suppress
+from operator import attrgetter
 from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
 
@@ -22,7 +23,7 @@ from bpefleet.shared.wire.kinds import COUNT, KINDS
 from bpefleet.shared.wire.messages import Failed, Message, MessageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
     from pathlib import Path
 
     from bpefleet.shared.wire.kinds import Result
@@ -143,6 +144,7 @@ _NUMBERS: Final = tuple(
     n for n, kind in Attempt.__annotations__.items() if kind in ("int", "float")
 )
 """The numeric fields of an attempt. All but the chunk are for people."""
+_ALL_NUMBERS: Final = attrgetter(*_NUMBERS)
 _LARGEST: Final = 1 << 53
 """The largest number that is read from a history. A larger one is no count or time."""
 _LONGEST: Final = 1 << 22
@@ -264,6 +266,29 @@ def read_attempts(directory: Path, job: str = COUNT.name) -> dict[int, list[Atte
     return found
 
 
+def given_up(
+    directory: Path, counted: Container[int], job: str = COUNT.name
+) -> dict[int, tuple[Attempt, int]]:
+    """The chunks that were given up: the last attempt at each, and how many there were.
+
+    Args:
+        directory: The run.
+        counted: The chunks that are counted all the same.
+        job: The kind of job.
+
+    Raises:
+        OutputError: The history cannot be read.
+    """
+    path = directory / ATTEMPTS
+    found: dict[int, tuple[Attempt, int]] = {}
+    with _explained(path):
+        for attempt in _attempts_in(path):
+            if attempt.job == job and attempt.chunk not in counted:
+                _, before = found.get(attempt.chunk, (attempt, 0))
+                found[attempt.chunk] = attempt, before + 1
+    return {chunk: found[chunk] for chunk in sorted(found) if found[chunk][0].final}
+
+
 class History:
     """The attempts of one kind in a running run, read as they are added.
 
@@ -317,8 +342,11 @@ def _parse(line: bytes) -> Iterator[Attempt]:
         attempt = Attempt.from_bytes(line)
         if _bounded(attempt.chunk):
             # Workers choose these texts freely; that the attempt failed is certain all the same.
-            odd: Any = {name: 0 for name in _NUMBERS if not _bounded(getattr(attempt, name))}
-            yield replace(attempt, **odd) if odd else attempt
+            numbers = _ALL_NUMBERS(attempt)
+            if not (_bounded(min(numbers)) and _bounded(max(numbers))):
+                odd: Any = {name: 0 for name in _NUMBERS if not _bounded(getattr(attempt, name))}
+                attempt = replace(attempt, **odd)
+            yield attempt
 
 
 def _bounded(number: float) -> bool:

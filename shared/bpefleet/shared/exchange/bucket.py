@@ -65,6 +65,10 @@ class Bucket:
         listed = (entry.location.url.rpartition("/")[2] for entry in found(f"{self._url}/")[0])
         self.delete([name for name in listed if names_.is_file(name)])
 
+    def forsaken(self, since: float) -> list[str]:  # noqa: ARG002
+        """See `place.Exchange`."""
+        return []
+
     def _at(self, name: str) -> Location:
         names_.checked(self._run, name)
         return parsed(f"{self._url}/{name}")

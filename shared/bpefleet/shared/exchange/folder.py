@@ -107,6 +107,19 @@ class Folder:
             with suppress(OSError):  # somebody else's file is in it
                 (self._place / self._run).rmdir()
 
+    def forsaken(self, since: float) -> list[str]:
+        """See `place.Exchange`."""
+        found: list[str] = []
+        with self._explained(""):
+            for path in self._place.iterdir():
+                if path.name == self._run or not names_.is_run(path.name):
+                    continue
+                with suppress(OSError):  # it is being removed, or is none
+                    facts = path.lstat()
+                    if stat.S_ISDIR(facts.st_mode) and facts.st_mtime < since:
+                        found += [str(path)] if _is_ours(path) else []
+        return sorted(found)
+
     @contextmanager
     def _opened(self) -> Iterator[int]:
         folder = os.open(self._place / self._run, _FOLDER)
@@ -127,3 +140,9 @@ class Folder:
                 f"the exchange fails at {self._place / self._run / name}: {what}",
                 hint="make room, check the permissions, or mount it; then go on with resume",
             ) from error
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether a folder has files of an exchange, and no others."""
+    names = [each.name for each in folder.iterdir()]
+    return bool(names) and all(names_.is_file(name.removesuffix(_TEMPORARY)) for name in names)

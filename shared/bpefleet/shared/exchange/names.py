@@ -32,13 +32,18 @@ def is_file(name: str) -> bool:
     return _FILE.fullmatch(name) is not None
 
 
+def is_run(name: str) -> bool:
+    """Whether a name can be that of a run's folder."""
+    return _RUN.fullmatch(name) is not None
+
+
 def checked(run: str, *names: str) -> None:
     """Refuse what is no name of a run, or of a file, here.
 
     Raises:
         UsageError: One is not.
     """
-    if not _RUN.fullmatch(run):
+    if not is_run(run):
         raise UsageError(f"{run!r} is no run's name")
     for name in names:
         if not is_file(name):

@@ -42,6 +42,12 @@ class Exchange(Protocol):
     def clear(self) -> None:
         """Remove all of the run's files."""
 
+    def forsaken(self, since: float) -> list[str]:
+        """Where other runs left files that nobody has touched since then, Unix seconds.
+
+        As far as that can be told at once: none in a store.
+        """
+
 
 def exchange_at(place: str, run: str) -> Exchange:
     """The exchange of a run at a place that `checked_place` gave.

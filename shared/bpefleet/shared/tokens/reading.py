@@ -59,6 +59,8 @@ def open_tokens(directory: str | os.PathLike[str]) -> Tokens:
         raise OutputError(
             f"{folder / INDEX} has version {index.version}, this program reads {VERSION}"
         )
+    if not index.width:
+        raise OutputError(f"{folder}: its tokens were counted, and not kept")
     return Tokens(folder, index)
 
 

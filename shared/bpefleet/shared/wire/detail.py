@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from bpefleet.shared.wire.messages import Int, Message
+from bpefleet.shared.wire.messages import Int, Message, Natural
 
 
 class WorkerView(Message, frozen=True):
@@ -77,9 +77,6 @@ class Timing(Message, frozen=True):
 BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 """Seconds: the upper bounds of a timing's buckets; what took longer is in none."""
 
-STATES: Final = {"counted": "c", "running": "r", "queued": "q", "waiting": "w", "failed": "f"}
-"""The letters of `Detail.states`."""
-
 
 class FailureCount(Message, frozen=True):
     """How many attempts failed with an error of some kind."""
@@ -107,20 +104,22 @@ class Detail(Message, frozen=True):
 
     Attributes:
         run: Its id.
-        states: For each chunk a letter of `STATES`.
+        map: The states of the chunks, as `cells` writes them.
         series: The course of this session, a few hundred points at most.
         times: Unix seconds of the points of `courses`.
         courses: Of the few workers that counted most in this session.
-        workers: Who serves the queue.
+        workers: Who serves the queue; of many those that are longest at a chunk or silent.
         timings: By stage.
         lag: How long results waited to be folded, as far as the workers' clocks and the producer's
             agree.
         failures: By kind of error, how many attempts failed so in this session.
         traces: Of the first few failed chunks.
+        more_workers: How many serve it besides.
+        hosts: How many machines all of them are on.
     """
 
     run: str
-    states: str
+    map: str
     series: tuple[Sample, ...]
     times: tuple[float, ...]
     courses: tuple[WorkerCourse, ...]
@@ -129,3 +128,5 @@ class Detail(Message, frozen=True):
     lag: Timing
     failures: tuple[FailureCount, ...]
     traces: tuple[Trace, ...]
+    more_workers: Natural = 0
+    hosts: Natural = 0

@@ -13,8 +13,8 @@ PIECES: Final = "pieces"
 INDEX: Final = "index.json"
 """What is in the shards; written last."""
 
-Width = Literal[2, 4]
-"""Bytes of a token's id."""
+Width = Literal[0, 2, 4]
+"""Bytes of a token's id; 0 where tokens are counted and not kept."""
 
 
 class Encoding(Message, frozen=True):
@@ -24,7 +24,7 @@ class Encoding(Message, frozen=True):
         place: The folder that shards are written to: an absolute path, or a URL.
         tokenizer: Hex SHA-256 of the tokenizer's file there.
         format: Of the shards; one of `bpefleet.producer.encoding.formats.FORMATS`.
-        width: Bytes of an id.
+        width: Bytes of an id, or 0.
         separator: The id that ends each document; None for none.
         shard_size: A shard ends with the document with which it has so many tokens; 0: one shard.
     """

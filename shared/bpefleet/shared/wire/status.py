@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Final
 
-from bpefleet.shared.wire.messages import Int, Message
+from bpefleet.shared.wire.messages import Int, Message, Natural
 
 PLANNED: Final = "planned"
 """A process is at the run and has not begun to count."""
@@ -23,6 +23,18 @@ WRITE: Final = "write"
 """The pieces of an encoded corpus are put together."""
 DONE: Final = "done"
 STOPPED: Final = "stopped"
+
+
+MOST_RUNNING: Final = 50
+MOST_FAILED: Final = 100
+"""Chunks that a snapshot names at the most: a snapshot is written and sent once a second."""
+_LONGEST: Final = 1000
+"""Characters of an error that a snapshot tells; the history has all of it."""
+
+
+def shortened(error: str) -> str:
+    """An error's text as a snapshot tells it."""
+    return error if len(error) <= _LONGEST else f"{error[:_LONGEST]}…"
 
 
 _AT_ONCE: Final = 2.0
@@ -139,6 +151,22 @@ class Arriving(Message, frozen=True):
     rate: float
 
 
+class Exchanging(Message, frozen=True):
+    """What lies in the exchange of a run.
+
+    Attributes:
+        sums: Sums of counts that were planned so far.
+        made: Those of them that nobody waits for any more.
+        parts: Counts that lie there: of chunks, and sums.
+        bytes: Their size.
+    """
+
+    sums: Int
+    made: Int
+    parts: Int
+    bytes: Int
+
+
 class Snapshot(Message, frozen=True):
     """A run at one instant.
 
@@ -151,10 +179,10 @@ class Snapshot(Message, frozen=True):
         updated: Unix seconds.
         chunks: All chunks of the plan; in stage `spool`, as many as have arrived.
         counted: Chunks in the ledger.
-        running: Chunks that a worker is at.
+        running: Chunks that a worker is at; of many the first few.
         queued: Chunks in Redis that no worker has taken.
         waiting: Chunks that wait for room in the queue, or for their retry.
-        failed: Chunks that were given up.
+        failed: Chunks that were given up; of many the first few.
         bytes: Bytes of text in the corpus; of what is not counted yet, as expected.
         bytes_counted: Of them in the ledger.
         pretokens: Pre-tokens in the ledger.
@@ -180,10 +208,13 @@ class Snapshot(Message, frozen=True):
         absent: Those of them that have no text.
         arriving: In stage `spool`: how much has arrived.
         sources: The sources of a mixture; none if the corpus is none.
+        more_running: How many chunks workers are at besides those in `running`.
+        more_failed: How many were given up besides those in `failed`.
         kind: What is done with the chunks: `count` or `encode`.
         tokens: Of a run that encodes: tokens of the encoded chunks.
         documents: Likewise documents.
         written: Of these tokens those in shards.
+        exchange: What lies in its exchange; None without one.
     """
 
     run: str
@@ -220,10 +251,23 @@ class Snapshot(Message, frozen=True):
     absent: Int = 0
     arriving: Arriving | None = None
     sources: tuple[SourceView, ...] = ()
+    more_running: Natural = 0
+    more_failed: Natural = 0
     kind: str = COUNT
     tokens: Int = 0
     documents: Int = 0
     written: Int = 0
+    exchange: Exchanging | None = None
+
+    @property
+    def all_running(self) -> int:
+        """How many chunks workers are at."""
+        return len(self.running) + self.more_running
+
+    @property
+    def all_failed(self) -> int:
+        """How many chunks were given up."""
+        return len(self.failed) + self.more_failed
 
     @property
     def name(self) -> str:

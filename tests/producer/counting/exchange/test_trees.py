@@ -236,6 +236,28 @@ def test_a_sum_that_cannot_be_made_is_brought_in_as_it_is(bench: Bench) -> None:
     assert bench.ledger.folded().payload == bench.straight()
 
 
+def test_what_is_in_the_ledger_already_is_not_brought_in_twice(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The producer died between the two."""
+    assert bench.add(0, bench.reduce(0)) is None
+    note = bench.there.ledger.note
+
+    def die(lines: Any) -> None:
+        if lines:
+            raise KeyboardInterrupt
+        note(lines)
+
+    monkeypatch.setattr(bench.there.ledger, "note", die)
+    with pytest.raises(KeyboardInterrupt):
+        bench.there.bring_in(bench.ledger, SIGNER)
+    bench.there.ledger.close()
+    bench.open()
+    assert bench.there.ledger.parts.chunks == set()
+    bench.there.bring_in(bench.ledger, SIGNER)
+    assert bench.ledger.folded().payload == bench.straight()
+
+
 def test_half_a_line_is_as_none(bench: Bench) -> None:
     before = replace(bench.there.ledger.parts)
     bench.there.ledger.close()

@@ -14,6 +14,7 @@ from bpefleet.kernel import encoding
 from bpefleet.shared.corpus.pieces import write_piece
 from bpefleet.shared.errors import BpefleetError
 from bpefleet.shared.queue.attempt_log import log_segments
+from bpefleet.shared.stores.urls import is_url
 from bpefleet.shared.wire.encoding import ENCODER, EncodeSpec
 from bpefleet.shared.wire.messages import MessageError
 from bpefleet.worker.chunk.corpus import demand_output, demand_within_roots, roots
@@ -34,6 +35,8 @@ def prepare(spec: object) -> None:
     """
     with suppress(MessageError, BpefleetError):  # the work-horse will say so
         found = EncodeSpec.from_json(spec)
+        if is_url(found.place):  # what talks to a store has threads, which no fork survives
+            return
         demand_output(found.place)
         _encoder(found.place, found.tokenizer)
 

@@ -12,6 +12,7 @@ from bpefleet.shared.process.text import json_text, line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from bpefleet.producer.api.token_counts import TokenCounts
     from bpefleet.producer.run.ending.outcome import EncodeResult
 
 
@@ -37,3 +38,18 @@ def _lines(result: EncodeResult) -> Iterator[str]:
     yield f"  shards  {many}, {index.format}: {', '.join(file.name for file in files[:2])}" + (
         f" and {len(files) - 2} more files" if len(files) > 2 else ""  # noqa: PLR2004
     )
+
+
+def show_counts(counts: list[TokenCounts], *, as_json: bool) -> None:
+    """Print how many tokens a corpus has, for people or as JSON."""
+    if as_json:
+        click.echo(json_text([each.to_json() for each in counts]))
+        return
+    for each in counts:
+        rate = f", {each.bytes / each.tokens:.2f} bytes per token" if each.tokens else ""
+        documents = several(each.documents, "document")
+        told = f"{each.tokenizer}: {each.tokens:,} tokens in {documents}{rate}"
+        click.echo(line(told))
+        if len(each.files) > 1:
+            for file in each.files:
+                click.echo(line(f"  {file.tokens:>15,}  {file.path}"))

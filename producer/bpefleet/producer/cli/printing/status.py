@@ -124,10 +124,11 @@ def lines(now: Snapshot, times: str = "") -> Iterable[str]:
         + (f", {about}{now.unique:,} different pre-tokens" if now.unique else "")
     )
     yield (
-        f"  chunks   {now.counted:,} of {now.chunks:,} {done}, {len(now.running)} running, "
-        f"{now.queued} queued, {now.waiting:,} waiting, {len(now.failed)} failed"
+        f"  chunks   {now.counted:,} of {now.chunks:,} {done}, {now.all_running:,} running, "
+        f"{now.queued:,} queued, {now.waiting:,} waiting, {now.all_failed:,} failed"
         + (f"; {now.retries} retries" if now.retries else "")
     )
+    yield from _exchanging(now)
     yield from (f"  source   {line}" for line in lines_of(now.sources))
     yield from _stage(now)
     yield from _examples(now)
@@ -139,11 +140,19 @@ def lines(now: Snapshot, times: str = "") -> Iterable[str]:
     for failure in now.failed[:_SHOWN]:
         first = failure.error.partition("\n")[0]
         yield f"  failed   {failure.chunk}: {printable(failure.what)}: {printable(first)}"
-    if (more := len(now.failed) - _SHOWN) > 0:
-        yield f"           and {more} more"
+    if (more := now.all_failed - _SHOWN) > 0:
+        yield f"           and {more:,} more"
     if not now.producer and now.counted < now.chunks and now.stage != DONE:
-        word = "retry" if now.failed else "resume"
+        word = "retry" if now.all_failed else "resume"
         yield f"  go on    bpefleet {word} {now.directory}"
+
+
+def _exchanging(now: Snapshot) -> Iterable[str]:
+    if there := now.exchange:
+        yield (
+            f"  sums     {there.made:,} of {there.sums:,} made in the exchange; {there.parts:,} "
+            f"parts are there, {_size(there.bytes)}"
+        )
 
 
 def _stage(now: Snapshot) -> Iterable[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from typing import TYPE_CHECKING
 
 from bpefleet.kernel import Counts, PayloadError
@@ -13,6 +14,7 @@ from bpefleet.shared.exchange.lost import LostError
 from bpefleet.shared.exchange.place import exchange_at
 from bpefleet.shared.exchange.reading import read_part
 from bpefleet.shared.process.amounts import several, size
+from bpefleet.shared.wire.keys import EVENTS_TTL
 from bpefleet.shared.wire.messages import ReduceSpec
 
 if TYPE_CHECKING:
@@ -48,6 +50,12 @@ class Elsewhere:
         self._digest = plan.digest
         self._alone: set[int] = set()
         self.files.begin()
+        for folder in self.files.forsaken(time.time() - EVENTS_TTL):
+            logger.warning(
+                "the exchange has counts of a run that nobody has gone on with for a week: resume "
+                "that run, or remove %s",
+                folder,
+            )
 
     @property
     def place(self) -> str:
@@ -148,7 +156,10 @@ class Elsewhere:
             OutputError: The run directory cannot be written.
             StoreError: The exchange fails.
         """
-        for each in self.ledger.parts.free():
+        with self.ledger.still:
+            self.ledger.note([Dropped(unit) for unit in sorted(self.ledger.parts.open)])
+            found = self.ledger.parts.free()
+        for each in found:
             try:
                 payload = self._read(each, signer)
             except (LostError, PayloadError):

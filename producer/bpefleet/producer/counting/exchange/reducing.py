@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bpefleet.producer.queueing.chunk_states import ChunkStates
 from bpefleet.shared.wire.kinds import REDUCE
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from bpefleet.producer.counting.exchange.elsewhere import Elsewhere
     from bpefleet.producer.counting.session import Session
     from bpefleet.shared.trust.signing import Signer
+
+
+_PAUSE: Final = 0.1
+"""Seconds from one look for what is due to the next, while chunks are counted."""
 
 
 def sums_of(session: Session) -> dict[str, Callable[[], int]]:
@@ -48,6 +52,7 @@ class Reducing:
         self._counting = counting
         self._signer = signer
         self._seen: tuple[int, bool] | None = None
+        self._due = 0.0
 
     async def look(self) -> None:
         """Plan what is due, and have counted again what was lost.
@@ -62,8 +67,9 @@ class Reducing:
             # Without it there is only more to bring in: no run fails for that.
             await asyncio.to_thread(self._there.give_up, unit)
             self.states.fold(unit)
-        if (seen := self._now()) != self._seen:
-            self._seen = seen
+        now = asyncio.get_running_loop().time()
+        if (seen := self._now()) != self._seen and (now >= self._due or seen[1]):
+            self._seen, self._due = seen, now + _PAUSE
             await asyncio.to_thread(self._there.plan, last=seen[1])
             self._close_what_is_dropped()
             self.states.arrive(self._there.sums, more=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import nsmallest
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -10,7 +11,15 @@ from bpefleet.producer.observing.expected_text import ExpectedText
 from bpefleet.producer.observing.pace import Pace
 from bpefleet.producer.progress.step import step_of
 from bpefleet.producer.store.mixture import source_views
-from bpefleet.shared.wire.status import SPOOL, Arriving, Failure, Running
+from bpefleet.shared.wire.status import (
+    MOST_FAILED,
+    MOST_RUNNING,
+    SPOOL,
+    Arriving,
+    Failure,
+    Running,
+    shortened,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,12 +30,11 @@ if TYPE_CHECKING:
     from bpefleet.producer.queueing.chunk_states import ChunkStates
     from bpefleet.producer.queueing.sweep import Sweep
     from bpefleet.producer.spooling.arrived import Arrived
-    from bpefleet.producer.store.settled import Settled
+    from bpefleet.producer.store.counted import AllCounted
     from bpefleet.shared.wire.status import Snapshot
 
 _RATE_OVER: Final = 30.0
 """Seconds over which the rate of counting is taken."""
-_FAILURES_SHOWN: Final = 1000
 
 
 class CountingView:
@@ -35,7 +43,7 @@ class CountingView:
     def __init__(
         self,
         plan: Plan,
-        ledger: Settled,
+        ledger: AllCounted,
         tried: Mapping[int, int],
         status: StatusFile,
         progress: Progress,
@@ -86,10 +94,12 @@ class CountingView:
                 self._now(),
                 chunks=states.total,
                 counted=len(states.folded),
-                running=tuple(Running(c, describe(c), w) for c, w in running),
+                running=tuple(Running(c, describe(c), w) for c, w in running[:MOST_RUNNING]),
+                more_running=len(running[MOST_RUNNING:]),
                 queued=len(states.in_flight) - len(running),
                 waiting=states.waiting,
                 failed=tuple(self._failures(states)),
+                more_failed=max(0, len(states.failed) - MOST_FAILED),
                 bytes=total,
                 bytes_counted=counted,
                 pretokens=ledger.totals.pretokens,
@@ -105,6 +115,7 @@ class CountingView:
                 records=ledger.totals.records,
                 absent=ledger.totals.absent,
                 sources=source_views(self._plan, ledger.by_source),
+                exchange=ledger.exchanging,
                 tokens=ledger.tokens,
                 documents=ledger.documents,
             )
@@ -130,7 +141,7 @@ class CountingView:
                 max(self._tried[chunk], states.retries.failed(chunk)),
                 failed.worker,
                 failed.kind,
-                failed.error,
+                shortened(failed.error),
             )
-            for chunk, failed in sorted(states.failed.items())[:_FAILURES_SHOWN]
+            for chunk, failed in nsmallest(MOST_FAILED, states.failed.items())
         ]

@@ -42,6 +42,7 @@ class MergingView:
                 pretokens=ledger.totals.pretokens,
                 unique=ledger.unique,
                 running=(),
+                more_running=0,
                 queued=0,
                 waiting=0,
                 workers=0,

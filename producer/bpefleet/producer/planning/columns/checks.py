@@ -47,10 +47,13 @@ def check_corpus(
         raise MessageError("Plan.chunks: a chunk is empty or lies outside the files")
     borders = files.source_borders
     for chunk, (last, place) in enumerate(chunks.ends):
-        first = chunks.first_file(chunk)
-        if bisect_right(borders, last) != bisect_right(borders, first):
+        if borders and _crossed(borders, chunks.first_file(chunk), last):
             raise MessageError("Plan.chunks: a chunk of two sources")
-        if place < files.extent(last) and not files[last].may_be_cut_at(place):
+        if files.is_compressed(last) and not files[last].may_be_cut_at(place):
             raise MessageError("Plan.chunks: a part of a compressed file amid a frame")
     if said is not None and totals_of(files, chunks, sources) != said:
         raise MessageError("Plan.totals: they are not those of the files and the chunks")
+
+
+def _crossed(borders: Sequence[int], first: int, last: int) -> bool:
+    return bisect_right(borders, first) != bisect_right(borders, last)

@@ -118,7 +118,11 @@ def totals_of(files: Files, chunks: Chunks, sources: Sequence[PlannedSource]) ->
     for source, held in islice(files.texts(), count):
         of_each[source] += 1
         text += sources[source].taken(held)
-    runs = groupby(files.source(chunks.first_file(chunk)) for chunk in range(chunk_count))
+    runs: Iterable[tuple[int, Iterable[object]]]
+    if len(sources) == 1:
+        runs = [(0, range(chunk_count))] if chunk_count else []
+    else:
+        runs = groupby(files.source(chunks.first_file(chunk)) for chunk in range(chunk_count))
     return Totals(
         files=count,
         chunks=chunk_count,

@@ -106,6 +106,10 @@ class Files(Sequence[SourceFile]):
         """What the segments of a file count in, in all: see `SourceFile.extent`."""
         return self._rows[index] if self._formats[index] in ROWS else self._sizes[index]
 
+    def is_compressed(self, index: int) -> bool:
+        """Whether a file is."""
+        return "+" in self._formats[index]
+
     def source(self, index: int) -> int:
         """Which of the plan's sources a file belongs to."""
         return self._sources[index]

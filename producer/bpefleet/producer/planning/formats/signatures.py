@@ -41,6 +41,10 @@ _FIRST_BYTES: Final = (
     (0, b"\xfe\xff", "UTF-16"),
 )
 _BEGINNINGS: Final = tuple(magic for offset, magic, _ in _FIRST_BYTES if not offset)
+_FIRST: Final = frozenset(magic[:1] for magic in _BEGINNINGS) | {
+    bytes([first]) for first in (*range(0x50, 0x60), 0xFF)
+}
+"""What a file begins with that may be something else than text."""
 _TAR: Final = slice(257, 262)
 _CONTROL: Final = re.compile(r"[\0-\x06\x0e-\x1a\x1c-\x1f]")
 _STREAM: Final = re.compile(rb"\xff{4}..\0\0", re.DOTALL)
@@ -58,6 +62,8 @@ def by_first_bytes(head: bytes) -> str:
 
 def _by_magic(head: bytes) -> str:
     found = []
+    if head[:1] not in _FIRST and head[_TAR] != b"ustar":
+        return ""
     if head.startswith(_BEGINNINGS) or head[_TAR] == b"ustar":
         found = [name for offset, magic, name in _FIRST_BYTES if head.startswith(magic, offset)]
     elif _ZSTD_SKIPPABLE.match(head):

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from bpefleet.shared.measuring.measure import Meter
+from bpefleet.shared.measuring.measure import measure as measured
 from bpefleet.shared.tokenizer.encoding import TextEncoder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bpefleet.producer.reports.measuring.comparison import Encoder
     from bpefleet.producer.reports.measuring.sample import Source
+    from bpefleet.shared.measuring.candidates import Candidate
     from bpefleet.shared.tokenizer import Tokenizer
 
 _CURVE_BYTES: Final = 1_000_000
@@ -64,16 +65,15 @@ class Measured:
         return sum(source.bytes for source in known) / tokens if tokens else 0.0
 
 
-def measure(encoder: Encoder, sources: Sequence[Source]) -> Measured:
+def measure(candidate: Candidate, sources: Sequence[Source]) -> Measured:
     """Encode the sample."""
-    used: Counter[int] = Counter()
-    rates = []
+    meter, used, rates = Meter(candidate), set[int](), []
     for source in sources:
-        encoded = encoder.encode(source.texts)
-        for ids in encoded:
-            used.update(ids)
-        rates.append(SourceRate(source.name, source.bytes, source.sampled, sum(map(len, encoded))))
-    return Measured(encoder.name, encoder.size, tuple(rates), len(used))
+        (found,) = measured([meter], source.texts)
+        used |= found.ids.keys()
+        size, tokens = found.sum_of("bytes"), found.sum_of("tokens")
+        rates.append(SourceRate(source.name, source.bytes, size, tokens))
+    return Measured(candidate.name, candidate.size, tuple(rates), len(used))
 
 
 def curve(tokenizer: Tokenizer, sources: Sequence[Source]) -> list[tuple[int, float]]:

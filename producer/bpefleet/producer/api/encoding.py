@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 
 from bpefleet.producer.api.given import told_apart
+from bpefleet.producer.api.mixtures import mixture_of
 from bpefleet.producer.encoding.formats import NAMES, TABLES
 from bpefleet.producer.encoding.place import made_place
 from bpefleet.producer.encoding.tables import demand_pyarrow
@@ -73,32 +74,74 @@ def encode(
     Raises:
         BpefleetError: It cannot be done; the class and the text say why and what to do.
     """
-    if not isinstance(tokenizer, Tokenizer):
-        tokenizer = Tokenizer.load(tokenizer)
-    parts = Parts.of(tokenizer)
+    parts = parts_of(tokenizer)
+    place = str(Path(out).resolve()) if shards is None else made_place(os.fspath(shards))
+    if _one_of("format", format, NAMES) in TABLES:
+        demand_pyarrow()
+    encoder = parts.to_bytes()
+    encoding = Encoding(
+        place=place,
+        tokenizer=sha256(encoder).hexdigest(),
+        format=format,
+        width=_width(dtype, parts),
+        separator=_separator(separator, parts),
+        shard_size=_size(shard_size),
+    )
+    return run_encoding(
+        sources,
+        parts,
+        encoding,
+        out=Path(out),
+        source_format=source_format,
+        chunk_size=chunk_size,
+        text_field=text_field,
+        errors=errors,
+        work=work,
+    )
+
+
+def parts_of(tokenizer: Tokenizer | Place) -> Parts:
+    """What encoding by a tokenizer takes.
+
+    Raises:
+        BpefleetError: It cannot be loaded, or is no byte-level BPE.
+    """
+    return Parts.of(tokenizer if isinstance(tokenizer, Tokenizer) else Tokenizer.load(tokenizer))
+
+
+def run_encoding(
+    sources: Place | Iterable[Place],
+    parts: Parts,
+    encoding: Encoding,
+    *,
+    out: Path,
+    source_format: str,
+    chunk_size: int | None,
+    text_field: str,
+    errors: str,
+    work: Work,
+) -> EncodeResult:
+    """Run what an encoding asks for.
+
+    Raises:
+        BpefleetError: As `encode`.
+    """
+    if mixture_of(sources, source_format, None):
+        raise UsageError(
+            "a mixture is not encoded: weights and samples mean nothing here",
+            hint="name its files, folders or globs",
+        )
     paths, documents = told_apart(cast("Any", sources), None)
     if documents is not None:
         raise UsageError("documents are not encoded by a fleet", hint="write them to a file")
     if "-" in paths:
         raise UsageError("standard input is not encoded", hint="write it to a file first")
-    encoder = parts.to_bytes()
-    place = str(Path(out).resolve()) if shards is None else made_place(os.fspath(shards))
-    encoding = Encoding(
-        place=place,
-        tokenizer=sha256(encoder).hexdigest(),
-        format=_one_of("format", format, NAMES),
-        width=_width(dtype, parts),
-        separator=_separator(separator, parts),
-        shard_size=_size(shard_size),
-    )
-    if format in TABLES:
-        demand_pyarrow()
     given: dict[str, Any] = {**work, "report": False}
     if (key_file := work.get("key_file")) is not None:
         given["key_file"] = Path(key_file)
     request = Request(
         sources=paths,
-        out=Path(out),
+        out=out,
         options=Options(
             vocab_size=parts.size,
             pattern=parts.pattern,
@@ -109,7 +152,7 @@ def encode(
         resources=Resources(chunk_size=chunk_size, **given),
         format=source_format,
         encoding=encoding,
-        encoder=encoder,
+        encoder=parts.to_bytes(),
     )
     return cast("EncodeResult", run(request))
 

@@ -1,0 +1,1 @@
+"""Tokenizers compared on a corpus: `bpefleet evaluate`."""

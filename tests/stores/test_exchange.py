@@ -1,0 +1,74 @@
+"""Counts are exchanged in a store that fails now and then, and nothing of it stays there."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING
+
+from bpefleet.shared.exchange.place import exchange_at
+from bpefleet.shared.stores.listing import found
+from bpefleet.shared.stores.writing import put
+from tests.acceptance.test_corpora import DOCUMENTS, text
+from tests.artifacts import artifacts
+from tests.command import bpefleet
+from tests.stores.serving import Relay, served
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+FAULTS = ("500", "", "503", "")
+
+
+class Turns:
+    """Faults in turn, of any request."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.had: set[tuple[str, str]] = set()
+        self._count = 0
+
+    def __call__(self, method: str, _path: str) -> str:
+        with self._lock:
+            self._count += 1
+            fault = FAULTS[self._count % len(FAULTS)]
+            self.had.add((method, fault))
+            return fault
+
+
+def test_a_store_that_fails_now_and_then(s3_server: str, bucket: str, tmp_path: Path) -> None:
+    put(f"{bucket}/exchange/precious", b"of others")
+    (tmp_path / "a.txt").write_bytes(text(DOCUMENTS))
+    options = ("--vocab-size", 600, "--chunk-size", "5kB", "--no-report", "-q", "-o")
+    assert (
+        bpefleet(
+            "train", tmp_path / "a.txt", *options, tmp_path / "here", "--workers", 0
+        ).returncode
+        == 0
+    )
+    turns = Turns()
+    with served(Relay(s3_server, turns)) as url:
+        environment = {**os.environ, "AWS_ENDPOINT_URL": url}
+        more = ("--workers", 2, "--exchange", f"{bucket}/exchange/")
+        done = bpefleet(
+            "train", tmp_path / "a.txt", *options, tmp_path / "there", *more, env=environment
+        )
+    assert done.returncode == 0, done.stderr
+    assert artifacts(tmp_path / "there") == artifacts(tmp_path / "here")
+    assert {("PUT", "500"), ("GET", "503")} <= turns.had
+    history = (tmp_path / "there" / "attempts.jsonl").read_text("utf-8")
+    assert '"outcome":"reduced"' in history
+    left = [entry.location.url for entry in found(f"{bucket}/exchange/")[0]]
+    assert left == [f"{bucket}/exchange/precious"]
+    assert "SECRET" not in history
+
+
+def test_through_fsspec(environment: pytest.MonkeyPatch) -> None:
+    del environment
+    exchange = exchange_at("memory://exchange", "run")
+    exchange.put("1-0123456789abcdef.counts", b"counts")
+    assert exchange.read("1-0123456789abcdef.counts", 6) == b"counts"
+    exchange.clear()
+    assert found("memory://exchange/")[0] == []
