@@ -16,6 +16,7 @@ from pyarrow import feather, parquet
 
 from bpefleet import train
 from bpefleet.producer.store.directory import RunDirectory
+from tests.artifacts import artifacts
 from tests.command import bpefleet
 
 if TYPE_CHECKING:
@@ -128,3 +129,20 @@ def test_the_field_is_named_on_the_command_line(tmp_path: Path) -> None:
     assert wrong.returncode == 3
     assert "no column 'text'; its columns: meta, meta.body" in wrong.stderr
     assert not (tmp_path / "no").exists()
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_tiny_files(tmp_path: Path) -> None:
+    """Each is a document by itself, as if a special token stood between them."""
+    words = [f"low lower lowest new newer {number % 997} wide\n" for number in range(100_000)]
+    for number, word in enumerate(words):
+        folder = tmp_path / "in" / f"{number // 1000:03}"
+        if number % 1000 == 0:
+            folder.mkdir(parents=True)
+        (folder / f"{number:06}.txt").write_text(word)
+    (tmp_path / "whole.txt").write_text(ENDING.join(words))
+    options = ("--vocab-size", 400, "--special-token", ENDING, "-q", "-o")
+    for source, out, workers in (("in", "many", 1), ("whole.txt", "one", 0)):
+        done = bpefleet("train", tmp_path / source, "--workers", workers, *options, tmp_path / out)
+        assert done.returncode == 0, done.stderr
+    assert artifacts(tmp_path / "many") == artifacts(tmp_path / "one")

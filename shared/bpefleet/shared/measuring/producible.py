@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice, product
+from itertools import chain, islice, product
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.shared.measuring.candidates import joined
@@ -14,11 +14,17 @@ if TYPE_CHECKING:
 
 AROUND: Final = ("", " ", "\n", "a", "A", "1", ".", "'", "/", "漢", "\u0301", "  ")
 """What may stand before and behind a token: of each class of characters that split rules know."""
-_BATCH: Final = 1 << 14
+_BATCH: Final = 1 << 12
 """Texts that are encoded at once."""
-_ROUNDS: Final = ((1, False), (64, False), (1 << 20, False), (64, True))
-"""How many completions of a token are tried, and whether in all surroundings: most tokens are shown
-by the first.
+_ROUNDS: Final = (
+    (0, 1, False),
+    (1, 16, False),
+    (16, 256, False),
+    (256, None, False),
+    (0, 64, True),
+)
+"""Which completions of a token are tried, and whether in all surroundings: most tokens are shown by
+the first.
 """
 _FIRST: Final = (0x80, 0x90, 0xA0, 0xB0, 0xBF)
 """Bytes within a character, where all of them would be too many: each range that UTF-8 tells
@@ -59,40 +65,37 @@ def never_produced(candidate: Candidate, seen: Container[int] = ()) -> list[int]
     if candidate.tokens is None:
         return None
     left = {number: token for number, token in candidate.tokens.items() if number not in seen}
-    for most, surrounded in _ROUNDS:
-        texts = (
-            (number, text)
+    for first, last, surrounded in _ROUNDS:
+        texts = chain.from_iterable(
+            _until_shown(
+                number,
+                left,
+                _texts(islice(_completed(token), first, last), surrounded=surrounded),
+            )
             for number, token in list(left.items())
-            for text in _texts(token, most, surrounded=surrounded)
         )
-        for number in _shown(candidate, texts, left):
+        for number in _shown(candidate, texts):
             left.pop(number, None)
     return sorted(left)
 
 
-def _shown(
-    candidate: Candidate, texts: Iterable[tuple[int, str]], left: Container[int]
-) -> Iterator[int]:
-    """The ids that some text has which was made for them."""
-    batch: list[tuple[int, str]] = []
-
-    def found() -> set[int]:
-        texts = [text for _, text in batch]
-        return set(candidate.encode(texts, *joined(texts)).ids)
-
-    for number, text in texts:
+def _until_shown(number: int, left: Container[int], texts: Iterable[str]) -> Iterator[str]:
+    """Texts made for a token, as long as none has it."""
+    for text in texts:
         if number not in left:
-            continue
-        batch.append((number, text))
-        if len(batch) == _BATCH:
-            yield from found()
-            batch.clear()
-    if batch:
-        yield from found()
+            return
+        yield text
 
 
-def _texts(token: bytes, most: int, *, surrounded: bool) -> Iterator[str]:
-    for text in islice(_completed(token), most):
+def _shown(candidate: Candidate, texts: Iterable[str]) -> Iterator[int]:
+    """The ids that the texts have."""
+    texts = iter(texts)
+    while batch := list(islice(texts, _BATCH)):
+        yield from set(candidate.encode(batch, *joined(batch)).ids)
+
+
+def _texts(completed: Iterable[str], *, surrounded: bool) -> Iterator[str]:
+    for text in completed:
         if not surrounded:
             yield text
             continue

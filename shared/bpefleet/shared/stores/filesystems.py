@@ -24,6 +24,9 @@ _TRIES: Final = 5
 _PAUSE: Final = 0.2
 _PATIENCE: Final = 60.0
 """Seconds to wait for an answer; a listing may take any time."""
+_ONE_AT_ONCE: Final = ("sftp", "ssh")
+"""What has one connection, on which threads would take each other's answers."""
+_AT_ONCE: Final = 32
 _TELLING: Final = (
     *("ETag", "etag", "e_tag", "version_id", "sha256", "blob_id", "oid", "md5", "checksum"),
     *("mtime", "LastModified", "last_modified", "modified", "modificationTime", "created"),
@@ -42,6 +45,7 @@ class FileSystem:
                 f"{location.scheme}:// is not known here ({error})",
                 hint="s3, gs, az, http, https, and what fsspec knows",
             ) from error
+        self._turns = asyncio.Semaphore(1 if location.scheme in _ONE_AT_ONCE else _AT_ONCE)
         if isinstance(self._files, LocalFileSystem):
             raise UsageError(f"{location.scheme}:// is not read: name the path itself")
 
@@ -94,7 +98,8 @@ class FileSystem:
     ) -> Any:
         for tries in range(_TRIES):
             try:
-                return await asyncio.wait_for(_in_thread(call, *arguments), patience)
+                async with self._turns:
+                    return await asyncio.wait_for(_in_thread(call, *arguments), patience)
             except FileNotFoundError:
                 raise
             except Exception as error:
