@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from benchmarks.measuring.usage import ROOT
 from benchmarks.task import SPECIAL
-from benchmarks.usage import ROOT
 
 _CACHE: Final = Path(tempfile.gettempdir()) / "bpefleet-corpora"
 _PACKED: Final = ROOT.parent / "shared" / "corpora"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from benchmarks.measuring.rounds import run_task
+from benchmarks.measuring.usage import CommandFailedError
 from benchmarks.peers import PEERS
-from benchmarks.rounds import run_task
-from benchmarks.usage import CommandFailedError
 
 if TYPE_CHECKING:
-    from benchmarks.rounds import Results
+    from benchmarks.measuring.rounds import Results
     from benchmarks.task import Task
 
 

@@ -17,7 +17,7 @@ else:
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from benchmarks.stopwatch import Stopwatch
+    from benchmarks.measuring.stopwatch import Stopwatch
     from benchmarks.task import Task
 
 COUNT: Final = "count a file"
@@ -55,7 +55,7 @@ def write_all(folder: Path, documents: Sequence[str], separator: str) -> dict[st
 def count(task: Task, watch: Stopwatch, /) -> list[bytes]:
     """Count the task's files as a worker does, in the formats that planning finds; no tokens."""
     from bpefleet.kernel.segments import count_segments  # noqa: PLC0415  only where it is measured
-    from bpefleet.producer.planning.sources import find_files  # noqa: PLC0415  likewise
+    from bpefleet.producer.planning.finding.sources import find_files  # noqa: PLC0415  likewise
     from bpefleet.shared.corpus.reading import count_spec  # noqa: PLC0415  likewise
     from bpefleet.shared.wire.messages import CountSpec  # noqa: PLC0415  likewise
 

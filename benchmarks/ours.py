@@ -15,7 +15,7 @@ from benchmarks.task import SPECIAL, Task
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from benchmarks.stopwatch import Stopwatch
+    from benchmarks.measuring.stopwatch import Stopwatch
 
 NAME: Final = "bpefleet"
 CALL: Final = "train() after import"

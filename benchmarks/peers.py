@@ -28,7 +28,7 @@ from benchmarks.task import SPECIAL, Task
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from benchmarks.stopwatch import Stopwatch
+    from benchmarks.measuring.stopwatch import Stopwatch
 
 _NO_LIMIT: Final = 1 << 30
 

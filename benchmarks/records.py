@@ -10,7 +10,7 @@ from benchmarks.peers import tokenizers_on
 from benchmarks.task import SPECIAL
 
 if TYPE_CHECKING:
-    from benchmarks.stopwatch import Stopwatch
+    from benchmarks.measuring.stopwatch import Stopwatch
     from benchmarks.task import Task
 
 LOADED: Final = "tokenizers on datasets"

@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import TYPE_CHECKING
 
-from benchmarks.machine import machine, versions
+from benchmarks.measuring.machine import machine, versions
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from benchmarks.rounds import Results
+    from benchmarks.measuring.rounds import Results
 
 _HEAD = ("", "wall s", "range", "CPU s", "MB/s", "PSS MB", "anon MB", "×wall", "range", "×CPU")
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from benchmarks import ours
 from benchmarks.corpora import Corpora
+from benchmarks.measuring.rounds import Measurement, Results, run_task
 from benchmarks.peers import PEERS, why_not
-from benchmarks.rounds import Measurement, Results, run_task
 from benchmarks.task import Task
 from bpefleet.shared.pretokens.patterns import PATTERNS
 

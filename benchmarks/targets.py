@@ -11,7 +11,7 @@ from benchmarks.report import ratio
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from benchmarks.rounds import Results
+    from benchmarks.measuring.rounds import Results
 
 FAMILY: Final = {
     "gpt2": "gpt2",

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from benchmarks import ours
+from benchmarks.measuring.rounds import Results, alternate
 from benchmarks.report import table
-from benchmarks.rounds import Results, alternate
 from benchmarks.settings import Contest, our_task
 from benchmarks.targets import count_factors, versus
 

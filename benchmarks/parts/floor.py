@@ -6,9 +6,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from benchmarks import bandwidth
+from benchmarks.measuring import bandwidth
+from benchmarks.measuring.rounds import Measurement, Results, alternate, run_command, run_task
 from benchmarks.report import table
-from benchmarks.rounds import Measurement, Results, alternate, run_command, run_task
 from benchmarks.settings import our_task
 
 if TYPE_CHECKING:

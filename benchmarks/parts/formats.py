@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from benchmarks import formats
+from benchmarks.measuring.rounds import Results, alternate
 from benchmarks.report import ratio, table
-from benchmarks.rounds import Results, alternate
 from benchmarks.settings import Contest, our_task
 from benchmarks.targets import at_least
 from benchmarks.task import SPECIAL

@@ -11,10 +11,10 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from benchmarks import ours
+from benchmarks.measuring.rounds import Measurement, Results, alternate
 from benchmarks.parts.whole import peers_task, train_once
 from benchmarks.peers import PEERS
 from benchmarks.report import table
-from benchmarks.rounds import Measurement, Results, alternate
 from benchmarks.targets import at_most
 
 if TYPE_CHECKING:

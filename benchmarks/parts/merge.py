@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from benchmarks import ours
 from benchmarks.exactness import check
+from benchmarks.measuring.rounds import Results, alternate
 from benchmarks.report import table
-from benchmarks.rounds import Results, alternate
 from benchmarks.settings import Contest, our_task
 from benchmarks.targets import fastest, versus
 

@@ -11,10 +11,10 @@ from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING
 
-from benchmarks import steady
+from benchmarks.measuring import steady
+from benchmarks.measuring.rounds import Results, alternate, run_task
 from benchmarks.parts.whole import train_once
 from benchmarks.report import table
-from benchmarks.rounds import Results, alternate, run_task
 from benchmarks.settings import our_task
 from benchmarks.targets import at_most
 

@@ -13,9 +13,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from benchmarks import formats, ours, records
+from benchmarks.measuring.rounds import Results, alternate
 from benchmarks.parts.whole import train_once
 from benchmarks.report import table
-from benchmarks.rounds import Results, alternate
 from benchmarks.settings import Contest, for_peer, our_task
 from benchmarks.targets import versus
 from benchmarks.task import SPECIAL

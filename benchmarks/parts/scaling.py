@@ -19,12 +19,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from benchmarks import ours
+from benchmarks.measuring.rounds import Measurement, Results, alternate, run_command
+from benchmarks.measuring.stopwatch import Lap
+from benchmarks.measuring.usage import ROOT
 from benchmarks.report import ratio, table
-from benchmarks.rounds import Measurement, Results, alternate, run_command
 from benchmarks.settings import our_task
-from benchmarks.stopwatch import Lap
 from benchmarks.targets import at_least
-from benchmarks.usage import ROOT
 
 if TYPE_CHECKING:
     from benchmarks.corpora import Corpus
@@ -67,7 +67,7 @@ def _count(
         train = ours.command(
             corpus.files, out, merges=_FEW_MERGES, pattern=settings.pattern, workers=0, more=more
         )
-        command = [sys.executable, "-m", "benchmarks.fleet", str(workers), *train]
+        command = [sys.executable, "-m", "benchmarks.measuring.fleet", str(workers), *train]
         run = run_command(case, label, command, cores=settings.cores)
         stages = ours.stages_in(out)
     # Nobody tells the stage's CPU time; with so few merges, it is nearly all of the run's.
@@ -91,7 +91,8 @@ def _together(corpus: Corpus, settings: Settings, processes: int) -> float:
         results = [Path(folder) / str(number) for number in range(processes)]
         children = [
             subprocess.Popen(
-                [sys.executable, "-m", "benchmarks.child", task.to_json(), str(result)], cwd=ROOT
+                [sys.executable, "-m", "benchmarks.measuring.child", task.to_json(), str(result)],
+                cwd=ROOT,
             )
             for result in results
         ]

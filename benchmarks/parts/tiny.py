@@ -13,9 +13,9 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from benchmarks import ours
+from benchmarks.measuring.rounds import Measurement, Results, alternate, run_command, run_task
 from benchmarks.parts.whole import train_once
 from benchmarks.report import table
-from benchmarks.rounds import Measurement, Results, alternate, run_command, run_task
 from benchmarks.settings import our_task
 from benchmarks.targets import at_most
 

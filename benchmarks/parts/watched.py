@@ -19,11 +19,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks import ours
-from benchmarks.child import digest
+from benchmarks.measuring.child import digest
+from benchmarks.measuring.rounds import Measurement, Results, alternate, scratch
+from benchmarks.measuring.usage import ROOT, CommandFailedError, Usage
 from benchmarks.report import ratio, table
-from benchmarks.rounds import Measurement, Results, alternate, scratch
 from benchmarks.targets import at_most
-from benchmarks.usage import ROOT, CommandFailedError, Usage
 from bpefleet.producer.fleet.server import EmbeddedServer
 from bpefleet.shared.redis.connect import connect
 
@@ -124,7 +124,7 @@ def _onlookers(url: str, out: Path) -> Iterator[Any]:
     with subprocess.Popen(dashboard, stderr=subprocess.PIPE, text=True) as board:
         try:
             page = _address(board)
-            command = [sys.executable, "-m", "benchmarks.onlooker", page, str(out)]
+            command = [sys.executable, "-m", "benchmarks.measuring.onlooker", page, str(out)]
             with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as onlooker:
                 try:
                     if onlooker.stdout is None or onlooker.stdout.readline() != "ready\n":

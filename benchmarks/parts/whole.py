@@ -13,10 +13,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from benchmarks import ours
-from benchmarks.child import digest
 from benchmarks.exactness import check
+from benchmarks.measuring.child import digest
+from benchmarks.measuring.rounds import Measurement, Results, alternate, run_command, scratch
 from benchmarks.report import table
-from benchmarks.rounds import Measurement, Results, alternate, run_command, scratch
 from benchmarks.settings import Contest, our_task
 from benchmarks.targets import fastest, versus
 

@@ -9,10 +9,10 @@ import click
 
 from benchmarks import report
 from benchmarks.corpora import Corpora
-from benchmarks.rounds import Measurement, Results
+from benchmarks.measuring.rounds import Measurement, Results
+from benchmarks.measuring.usage import Usage
 from benchmarks.simulation.scenario import PAYLOADS, Scenario
 from benchmarks.simulation.simulate import simulate
-from benchmarks.usage import Usage
 
 if TYPE_CHECKING:
     from benchmarks.simulation.simulate import Simulated

@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from benchmarks.measuring.usage import ROOT
 from benchmarks.simulation.corpus import TEXT, write_corpus
-from benchmarks.usage import ROOT
 from bpefleet.producer.fleet.server import EmbeddedServer
 from bpefleet.producer.queueing.serving.workers import live_workers
 from bpefleet.shared.redis.connect import connect

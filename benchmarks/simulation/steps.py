@@ -13,7 +13,7 @@ from bpefleet.producer.observing.views.counting import CountingView
 from bpefleet.producer.observing.views.page_detail import PageDetail
 from bpefleet.producer.queueing.enqueue import Enqueuer
 from bpefleet.producer.store.history import Journal
-from bpefleet.producer.store.ledger import Ledger
+from bpefleet.producer.store.ledgers.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ import pytest
 from bpefleet.producer import train
 from bpefleet.shared.pretokens.patterns import PATTERNS as RULES
 from bpefleet.shared.tokenizer import Tokenizer
-from bpefleet.shared.tokenizer.huggingface import pre_tokenizer
+from bpefleet.shared.tokenizer.files.huggingface import pre_tokenizer
 from tests.exactness.cases import NAMED
 from tests.oracles import oniguruma, peer
 from tests.patterns import PATTERNS

@@ -13,7 +13,7 @@ import pytest
 
 from bpefleet.producer.queueing.retries import RETRIES
 from bpefleet.producer.store.history import read_attempts
-from bpefleet.producer.store.ledger import Ledger
+from bpefleet.producer.store.ledgers.ledger import Ledger
 from bpefleet.shared.wire.keys import QUEUE, events_key
 from bpefleet.shared.wire.messages import Counted, Failed
 from tests.eventually import eventually

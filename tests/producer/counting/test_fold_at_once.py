@@ -14,9 +14,9 @@ from bpefleet.producer.counting.fold import _AT_ONCE
 from bpefleet.producer.counting.payloads import Payloads
 from bpefleet.producer.queueing.events import Events
 from bpefleet.producer.queueing.retries import RETRIES
-from bpefleet.producer.store import ledger as ledger_module
 from bpefleet.producer.store.history import read_attempts
-from bpefleet.producer.store.ledger import Ledger
+from bpefleet.producer.store.ledgers import ledger as ledger_module
+from bpefleet.producer.store.ledgers.ledger import Ledger
 from bpefleet.shared.wire.keys import events_key
 from bpefleet.shared.wire.messages import Counted, Failed
 from tests.eventually import PATIENCE

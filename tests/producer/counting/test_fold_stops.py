@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bpefleet.producer.store.ledger import Ledger
+from bpefleet.producer.store.ledgers.ledger import Ledger
 from bpefleet.shared.wire.keys import QUEUE, job_id
 from tests.eventually import PATIENCE
 from tests.producer.counting.desk import aggregating, make_plan

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from bpefleet.producer.store.ledger import Ledger
+from bpefleet.producer.store.ledgers.ledger import Ledger
 from tests.producer.counting.desk import CHUNKS, Desk, make_plan, serve
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from pyarrow import parquet
 from bpefleet import merge, train
 from bpefleet.kernel.segments import count_segments
 from bpefleet.producer.counts.counts_table import counts_of, write_counts
+from bpefleet.producer.planning.finding.sources import find_files
 from bpefleet.producer.planning.options import Options
 from bpefleet.producer.planning.plan import Plan
-from bpefleet.producer.planning.sources import find_files
 from bpefleet.producer.planning.split import split
 from bpefleet.producer.reports.write import write_report
 from bpefleet.shared.corpus.bounds import bounds

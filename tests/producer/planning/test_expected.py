@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import feather, parquet
 
-from bpefleet.producer.planning.sources import find_files
+from bpefleet.producer.planning.finding.sources import find_files
 from bpefleet.shared.errors import SourceError
 from tests.examples import tried_with
 from tests.logged import logged

@@ -21,7 +21,7 @@ import pytest
 from pyarrow import parquet
 
 from bpefleet.kernel.plain import is_mostly_text
-from bpefleet.producer.planning.sources import find_files
+from bpefleet.producer.planning.finding.sources import find_files
 from bpefleet.shared.errors import ExitCode, NotTextError, SourceError
 from tests.command import bpefleet
 from tests.logged import logged

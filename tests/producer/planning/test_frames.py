@@ -19,10 +19,10 @@ from bpefleet.kernel import Cutter, opening
 from bpefleet.kernel.segments import count_segments
 from bpefleet.producer.planning.columns.corpus import Corpus
 from bpefleet.producer.planning.columns.source_file import SourceFile
+from bpefleet.producer.planning.finding.sources import find_files
 from bpefleet.producer.planning.formats.compressed.frames import decompressed_size, frame_starts
 from bpefleet.producer.planning.options import Options
 from bpefleet.producer.planning.plan import Plan
-from bpefleet.producer.planning.sources import find_files
 from bpefleet.producer.planning.split import split
 from bpefleet.shared.corpus.bounds import bounds
 from bpefleet.shared.corpus.reading import count_spec

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from pyarrow import parquet
 
 from bpefleet.kernel.segments import count_segments
+from bpefleet.producer.planning.finding.sources import find_files
 from bpefleet.producer.planning.formats.parquet_footer import first_groups
-from bpefleet.producer.planning.sources import find_files
 from bpefleet.shared.corpus.reading import count_spec
 from bpefleet.shared.errors import SourceError
 from bpefleet.shared.wire.messages import Segment

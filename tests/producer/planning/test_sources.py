@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bpefleet.producer.planning.sources import find_files
+from bpefleet.producer.planning.finding.sources import find_files
 from bpefleet.shared.errors import InterruptedRunError, SourceError
 from tests.logged import logged
 

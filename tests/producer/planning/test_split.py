@@ -17,7 +17,7 @@ from pyarrow import parquet
 
 from bpefleet.kernel import CUT_RULES, Cutter
 from bpefleet.producer.planning.columns.source_file import SourceFile
-from bpefleet.producer.planning.sources import find_files
+from bpefleet.producer.planning.finding.sources import find_files
 from bpefleet.producer.planning.split import MAX_SEGMENTS, split
 from bpefleet.shared.errors import SourceError
 from bpefleet.shared.pretokens.patterns import PATTERNS, resolve

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bpefleet.producer import train
-from bpefleet.producer.planning.sources import find_files
+from bpefleet.producer.planning.finding.sources import find_files
 from bpefleet.producer.store.claim import new_run
 from bpefleet.shared.errors import SourceError
 from tests.command import bpefleet

@@ -9,7 +9,7 @@ import pytest
 
 from bpefleet.producer import train
 from bpefleet.producer.planning.columns.source_file import SourceFile
-from bpefleet.producer.planning.sources import find_files
+from bpefleet.producer.planning.finding.sources import find_files
 from bpefleet.producer.reports.measuring.measure import curve, measure
 from bpefleet.producer.reports.measuring.sample import MOST_SOURCES, group, sample
 from bpefleet.producer.reports.sections.tokens import _shown

@@ -12,7 +12,7 @@ import pytest
 from pyarrow import feather, parquet
 
 from bpefleet.producer.planning.columns.source_file import SourceFile
-from bpefleet.producer.planning.sources import find_files
+from bpefleet.producer.planning.finding.sources import find_files
 from bpefleet.producer.reports.measuring.sample import group, sample
 from bpefleet.shared.errors import SourceChangedError
 from tests.command import bpefleet

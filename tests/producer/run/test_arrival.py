@@ -18,7 +18,7 @@ from bpefleet import resume, status, train, train_async
 from bpefleet.producer.spooling.spool import SPOOL, begin, begun
 from bpefleet.producer.store.directory import COUNTS
 from bpefleet.producer.store.history import ATTEMPTS
-from bpefleet.producer.store.ledger import Ledger
+from bpefleet.producer.store.ledgers.ledger import Ledger
 from bpefleet.shared.errors import InterruptedRunError, OutputError, SourceError, UsageError
 from tests.artifacts import artifacts
 from tests.command import BPEFLEET, bpefleet

@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 from bpefleet.producer import train
 from bpefleet.producer.store.history import read_attempts
-from bpefleet.producer.store.ledger import Ledger
+from bpefleet.producer.store.ledgers.ledger import Ledger
 from bpefleet.shared.errors import UsageError
 from tests.command import bpefleet
 from tests.logged import logged

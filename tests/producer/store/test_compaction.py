@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpefleet.producer.store import compaction
-from bpefleet.producer.store import ledger as ledger_module
-from bpefleet.producer.store.compaction import AT_ONCE, CountsFile, due
-from bpefleet.producer.store.ledger import Ledger
-from bpefleet.producer.store.ledger_format import Totals, read_index
+from bpefleet.producer.store.ledgers import compaction
+from bpefleet.producer.store.ledgers import ledger as ledger_module
+from bpefleet.producer.store.ledgers.compaction import AT_ONCE, CountsFile, due
+from bpefleet.producer.store.ledgers.ledger import Ledger
+from bpefleet.producer.store.ledgers.ledger_format import Totals, read_index
 from bpefleet.shared.errors import OutputError
 from tests.producer.store.test_ledger import DIGEST, add
 from tests.producer.store.test_ledger_groups import item

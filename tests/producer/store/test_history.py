@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from bpefleet.producer.queueing.events import Events
 from bpefleet.producer.store.history import ATTEMPTS, Attempt, Journal, read_attempts
-from bpefleet.producer.store.ledger import Ledger
+from bpefleet.producer.store.ledgers.ledger import Ledger
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.wire.messages import Failed
 from tests.producer.counting.desk import CHUNKS, Desk, make_plan, serve

@@ -17,10 +17,10 @@ from msgspec.structs import replace
 
 from bpefleet.kernel import SAMPLE, Counts, KernelPanic, PayloadError
 from bpefleet.producer.files import atomic as files
-from bpefleet.producer.store import compaction
-from bpefleet.producer.store import ledger as ledger_module
-from bpefleet.producer.store.ledger import Ledger
-from bpefleet.producer.store.ledger_format import FOLDED, Totals, read_index, read_sums
+from bpefleet.producer.store.ledgers import compaction
+from bpefleet.producer.store.ledgers import ledger as ledger_module
+from bpefleet.producer.store.ledgers.ledger import Ledger
+from bpefleet.producer.store.ledgers.ledger_format import FOLDED, Totals, read_index, read_sums
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.wire.messages import Counted
 from tests.logged import logged
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from bpefleet.producer.store.compaction import CountsFile
+    from bpefleet.producer.store.ledgers.compaction import CountsFile
 
 DIGEST = hashlib.sha256(b"rule").hexdigest()
 

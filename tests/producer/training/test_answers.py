@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bpefleet.producer.store.ledger_format import DamagedError
+from bpefleet.producer.store.ledgers.ledger_format import DamagedError
 from bpefleet.producer.training import answers
 from bpefleet.producer.training.sample_tokens import Picked
 from bpefleet.shared import errors

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from bpefleet.kernel import Counts, PayloadError
 from bpefleet.producer.api import train
-from bpefleet.producer.store.ledger import Ledger
+from bpefleet.producer.store.ledgers.ledger import Ledger
 from bpefleet.shared.redis.connect import connect
 from bpefleet.shared.trust.signing import Signer
 from bpefleet.shared.wire import keys
@@ -131,7 +131,7 @@ def test_what_the_ledger_wrote_itself_may_be_of_any_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A corpus has more different pre-tokens than a chunk."""
-    monkeypatch.setattr("bpefleet.producer.store.ledger.LARGEST_PAYLOAD", 1000)
+    monkeypatch.setattr("bpefleet.producer.store.ledgers.ledger.LARGEST_PAYLOAD", 1000)
     digest = bytes(32)
     ledger = Ledger(tmp_path, digest.hex())
     for chunk in range(3):

@@ -21,10 +21,10 @@ from bpefleet.producer.files.lock import LOCK
 from bpefleet.producer.observing.snapshot import SNAPSHOT
 from bpefleet.producer.planning.options import Resources
 from bpefleet.producer.run.pipeline import resume
-from bpefleet.producer.store import ledger as ledger_module
 from bpefleet.producer.store.directory import COUNTS, PLAN
 from bpefleet.producer.store.history import ATTEMPTS
-from bpefleet.producer.store.ledger import Ledger
+from bpefleet.producer.store.ledgers import ledger as ledger_module
+from bpefleet.producer.store.ledgers.ledger import Ledger
 from bpefleet.producer.store.stop import CANCEL, Stop, ask_cancel
 from bpefleet.shared.errors import BpefleetError, InterruptedRunError, OutputError
 from bpefleet.shared.tokenizer import MANIFEST

@@ -18,8 +18,8 @@ from bpefleet.producer.cli.entry import cli
 from bpefleet.producer.files.lock import LOCK, holder
 from bpefleet.producer.store.directory import COUNTS, PLAN, RunDirectory
 from bpefleet.producer.store.history import ATTEMPTS, Attempt
-from bpefleet.producer.store.ledger import Ledger
-from bpefleet.producer.store.ledger_format import read_index
+from bpefleet.producer.store.ledgers.ledger import Ledger
+from bpefleet.producer.store.ledgers.ledger_format import read_index
 from bpefleet.shared.errors import BpefleetError, OutputError
 from bpefleet.shared.tokenizer import MANIFEST, Tokenizer
 from bpefleet.shared.wire.status import Snapshot

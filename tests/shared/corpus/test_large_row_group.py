@@ -20,7 +20,7 @@ _COUNT: Final = """
 import sys
 from resource import RUSAGE_SELF, getrusage
 from bpefleet.kernel.segments import count_segments
-from bpefleet.producer.planning.sources import find_files
+from bpefleet.producer.planning.finding.sources import find_files
 from bpefleet.shared.corpus.reading import count_spec
 from bpefleet.shared.wire.messages import CountSpec
 

@@ -13,7 +13,7 @@ from bpefleet.producer.planning.options import Options
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.pretokens.bytelevel import mistakable, spell
 from bpefleet.shared.tokenizer import Tokenizer
-from bpefleet.shared.tokenizer.huggingface import tokenizer_json
+from bpefleet.shared.tokenizer.files.huggingface import tokenizer_json
 
 BYTES = [bytes([byte]) for byte in range(256)]
 PLACES = [

@@ -13,13 +13,13 @@ from bpefleet.producer.observing.views.merging import MergingView
 from bpefleet.producer.observing.views.writing import WritingView
 from bpefleet.producer.planning.options import Resources
 from bpefleet.producer.spooling.arrived import Arrived
-from bpefleet.producer.store.counted import AllCounted
 from bpefleet.producer.store.directory import RunDirectory
-from bpefleet.producer.store.encoded_ledger import EncodedLedger
-from bpefleet.producer.store.exchanged import Exchanged, is_begun
 from bpefleet.producer.store.history import Journal
-from bpefleet.producer.store.ledger import Ledger
-from bpefleet.producer.store.settled import Settled, open_settled
+from bpefleet.producer.store.ledgers.counted import AllCounted
+from bpefleet.producer.store.ledgers.encoded_ledger import EncodedLedger
+from bpefleet.producer.store.ledgers.exchanged import Exchanged, is_begun
+from bpefleet.producer.store.ledgers.ledger import Ledger
+from bpefleet.producer.store.ledgers.settled import Settled, open_settled
 from bpefleet.producer.store.stop import Stop
 from bpefleet.shared.exchange.place import checked_place
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bpefleet.kernel import PayloadError
-from bpefleet.producer.store.exchanged import Counted as Noted
-from bpefleet.producer.store.ledger import demand_plausible
-from bpefleet.producer.store.ledger_format import Totals
+from bpefleet.producer.store.ledgers.exchanged import Counted as Noted
+from bpefleet.producer.store.ledgers.ledger import demand_plausible
+from bpefleet.producer.store.ledgers.ledger_format import Totals
 from bpefleet.shared.corpus.bounds import bounds
 from bpefleet.shared.errors import StoreError
 from bpefleet.shared.exchange.names import is_of
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bpefleet.producer.counting.session import Session
-    from bpefleet.producer.store.counted import AllCounted
+    from bpefleet.producer.store.ledgers.counted import AllCounted
     from bpefleet.shared.trust.signing import Signer
     from bpefleet.shared.wire.messages import Counted
 

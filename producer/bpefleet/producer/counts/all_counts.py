@@ -12,7 +12,7 @@ from bpefleet.producer.counts.join_sources import joined_sources
 from bpefleet.producer.planning.columns.corpus import Corpus
 from bpefleet.producer.planning.columns.files import Files
 from bpefleet.producer.planning.plan import Plan
-from bpefleet.producer.store.ledger import Ledger
+from bpefleet.producer.store.ledgers.ledger import Ledger
 from bpefleet.producer.store.manifest import Missing
 from bpefleet.shared.errors import ChunksFailedError, UsageError
 

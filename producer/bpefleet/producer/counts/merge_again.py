@@ -15,7 +15,7 @@ from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.run.ending.outcome import RunResult, report
 from bpefleet.producer.store.claim import new_run
 from bpefleet.producer.store.directory import RunDirectory
-from bpefleet.producer.store.ledger import Ledger
+from bpefleet.producer.store.ledgers.ledger import Ledger
 from bpefleet.producer.store.manifest import Facts
 from bpefleet.producer.store.mixture import source_views
 from bpefleet.producer.store.stage import Stage

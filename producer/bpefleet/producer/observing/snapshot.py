@@ -14,8 +14,8 @@ from bpefleet.producer.files.lock import LOCK, holder
 from bpefleet.producer.observing.expected_text import ExpectedText
 from bpefleet.producer.store.directory import PLAN, RunDirectory
 from bpefleet.producer.store.history import ATTEMPTS, given_up
+from bpefleet.producer.store.ledgers.settled import read_settled
 from bpefleet.producer.store.mixture import source_views
-from bpefleet.producer.store.settled import read_settled
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.tokenizer import MANIFEST
 from bpefleet.shared.wire.messages import MessageError

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from bpefleet.producer.planning.options import Options, Request
-    from bpefleet.producer.store.settled import Settled
+    from bpefleet.producer.store.ledgers.settled import Settled
     from bpefleet.producer.store.stage import Took
     from bpefleet.producer.store.stop import Stop
 

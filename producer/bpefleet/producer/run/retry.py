@@ -9,7 +9,7 @@ from bpefleet.producer.files.lock import holder
 from bpefleet.producer.observing.snapshot import failures
 from bpefleet.producer.run.pipeline import resume
 from bpefleet.producer.store.directory import RunDirectory
-from bpefleet.producer.store.settled import read_settled
+from bpefleet.producer.store.ledgers.settled import read_settled
 from bpefleet.shared.errors import OutputError, UsageError
 
 if TYPE_CHECKING:

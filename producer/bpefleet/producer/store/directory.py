@@ -30,7 +30,6 @@ from typing import TYPE_CHECKING, Final
 
 from bpefleet.producer.files.atomic import reading, unwritable, write_atomically
 from bpefleet.producer.files.lock import holder
-from bpefleet.producer.planning import walk
 from bpefleet.producer.planning.columns.checks import check_corpus
 from bpefleet.producer.planning.columns.files import Files
 from bpefleet.producer.planning.columns.lines import (
@@ -39,11 +38,12 @@ from bpefleet.producer.planning.columns.lines import (
     groups_in,
     head_of,
 )
+from bpefleet.producer.planning.finding import walk
 from bpefleet.producer.planning.plan import PLAN_VERSION, AnyPlan, Head, Plan
 from bpefleet.producer.spooling import spool
-from bpefleet.producer.store.encoded_ledger import ENCODED
-from bpefleet.producer.store.exchanged import read_parts
 from bpefleet.producer.store.history import ATTEMPTS
+from bpefleet.producer.store.ledgers.encoded_ledger import ENCODED
+from bpefleet.producer.store.ledgers.exchanged import read_parts
 from bpefleet.producer.store.manifest import LARGEST, Manifest, read_manifest
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.tokenizer import MANIFEST

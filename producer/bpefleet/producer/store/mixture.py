@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bpefleet.producer.store.ledger_format import Totals
+from bpefleet.producer.store.ledgers.ledger_format import Totals
 from bpefleet.shared.corpus.sampling import WHOLE
 from bpefleet.shared.wire.status import SourceView
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from bpefleet.kernel import FoldedCounts
     from bpefleet.producer.planning.plan import Plan
-    from bpefleet.producer.store.ledger import Ledger
+    from bpefleet.producer.store.ledgers.ledger import Ledger
 
 
 def weighted_counts(plan: Plan, ledger: Ledger) -> FoldedCounts:

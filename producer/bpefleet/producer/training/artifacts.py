@@ -28,7 +28,7 @@ from msgspec import json
 
 from bpefleet.producer.files.atomic import write_atomically
 from bpefleet.shared.pretokens.engines import why_not_huggingface, why_not_tiktoken
-from bpefleet.shared.tokenizer.huggingface import (
+from bpefleet.shared.tokenizer.files.huggingface import (
     special_tokens_map,
     tokenizer_config,
     tokenizer_json,

@@ -23,7 +23,7 @@ def main() -> None:
 
     from bpefleet.kernel import KernelError  # noqa: PLC0415  likewise
     from bpefleet.producer.store.directory import RunDirectory  # noqa: PLC0415  likewise
-    from bpefleet.producer.store.ledger import Ledger  # noqa: PLC0415  likewise
+    from bpefleet.producer.store.ledgers.ledger import Ledger  # noqa: PLC0415  likewise
     from bpefleet.producer.store.manifest import Facts  # noqa: PLC0415  likewise
     from bpefleet.producer.store.mixture import weighted_counts  # noqa: PLC0415  likewise
     from bpefleet.producer.store.stage import Stage  # noqa: PLC0415  likewise

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bpefleet.kernel import FoldedCounts
     from bpefleet.producer.planning.options import Options
     from bpefleet.producer.store.directory import RunDirectory
-    from bpefleet.producer.store.ledger_format import Totals
+    from bpefleet.producer.store.ledgers.ledger_format import Totals
     from bpefleet.producer.training.sample_tokens import Picked
 
     Progress = Callable[[int, Picked], object]

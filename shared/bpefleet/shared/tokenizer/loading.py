@@ -10,8 +10,8 @@ import orjson
 
 from bpefleet.shared.errors import OutputError, SourceError, UsageError
 from bpefleet.shared.pretokens.patterns import PATTERNS
-from bpefleet.shared.tokenizer import tokenizer_json
-from bpefleet.shared.tokenizer.gpt2_files import read_bytes
+from bpefleet.shared.tokenizer.files import tokenizer_json
+from bpefleet.shared.tokenizer.files.gpt2 import read_bytes
 from bpefleet.shared.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _of_json(path: Path, content: bytes) -> Tokenizer:
 
 
 def _foreign(path: Path, content: bytes, why: str) -> Tokenizer:
-    from bpefleet.shared.tokenizer.foreign import of_json  # noqa: PLC0415  an extra
+    from bpefleet.shared.tokenizer.files.foreign import of_json  # noqa: PLC0415  an extra
 
     try:
         return of_json(content)

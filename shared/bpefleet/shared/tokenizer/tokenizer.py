@@ -24,9 +24,9 @@ from bpefleet.shared.pretokens.bytelevel import spell
 from bpefleet.shared.pretokens.engines import why_not_huggingface, why_not_tiktoken
 from bpefleet.shared.pretokens.patterns import Pattern, resolve
 from bpefleet.shared.tokenizer.encoding import Encoded, Errors, TextEncoder
-from bpefleet.shared.tokenizer.gpt2_files import read_bytes, read_merges, read_vocab
-from bpefleet.shared.tokenizer.huggingface import tokenizer_json
-from bpefleet.shared.tokenizer.merges import merges_of
+from bpefleet.shared.tokenizer.files.gpt2 import read_bytes, read_merges, read_vocab
+from bpefleet.shared.tokenizer.files.huggingface import tokenizer_json
+from bpefleet.shared.tokenizer.files.merges import merges_of
 from bpefleet.shared.tokenizer.places import Located, locate
 from bpefleet.shared.tokenizer.specials import split_special
 from bpefleet.shared.tokenizer.streaming import characters, stretches

@@ -17,9 +17,9 @@ from bpefleet.kernel import Counts, FoldedCounts
 from bpefleet.producer.counting.exchange import sums
 from bpefleet.producer.counting.exchange.elsewhere import Elsewhere
 from bpefleet.producer.counting.exchange.store_reduced import StoreReduced
-from bpefleet.producer.store.exchanged import Counted, Exchanged, read_parts
-from bpefleet.producer.store.ledger import Ledger
-from bpefleet.producer.store.ledger_format import Totals
+from bpefleet.producer.store.ledgers.exchanged import Counted, Exchanged, read_parts
+from bpefleet.producer.store.ledgers.ledger import Ledger
+from bpefleet.producer.store.ledgers.ledger_format import Totals
 from bpefleet.shared.exchange.names import new_name
 from bpefleet.shared.trust.signing import Signer
 from bpefleet.shared.wire.messages import Part, Reduced

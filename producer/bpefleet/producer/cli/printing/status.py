@@ -16,7 +16,7 @@ from bpefleet.producer.cli.printing.status_times import StatusTimes
 from bpefleet.producer.observing.snapshot import failures, latest_of, latest_snapshot
 from bpefleet.producer.store.directory import PLAN, RunDirectory
 from bpefleet.producer.store.history import read_attempts
-from bpefleet.producer.store.settled import read_settled
+from bpefleet.producer.store.ledgers.settled import read_settled
 from bpefleet.shared.errors import QueueError, UsageError
 from bpefleet.shared.process.text import json_text, line, printable
 from bpefleet.shared.wire.keys import status_key

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bpefleet.kernel import Counts, PayloadError
 from bpefleet.producer.counting.exchange.sums import sums
-from bpefleet.producer.store.exchanged import Dropped, Exchanged, Gone, Planned, leaving
+from bpefleet.producer.store.ledgers.exchanged import Dropped, Exchanged, Gone, Planned, leaving
 from bpefleet.shared.errors import StoreError
 from bpefleet.shared.exchange.lost import LostError
 from bpefleet.shared.exchange.place import exchange_at
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bpefleet.producer.planning.plan import Plan
-    from bpefleet.producer.store.exchanged import Held
-    from bpefleet.producer.store.ledger import Ledger
+    from bpefleet.producer.store.ledgers.exchanged import Held
+    from bpefleet.producer.store.ledgers.ledger import Ledger
     from bpefleet.shared.trust.signing import Signer
 
 logger = logging.getLogger(__name__)

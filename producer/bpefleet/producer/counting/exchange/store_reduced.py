@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bpefleet.producer.store.exchanged import Reduced as Noted
+from bpefleet.producer.store.ledgers.exchanged import Reduced as Noted
 from bpefleet.shared.errors import StoreError
 from bpefleet.shared.exchange.names import is_of
 from bpefleet.shared.wire import keys
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from bpefleet.producer.counting.exchange.elsewhere import Elsewhere
     from bpefleet.producer.counting.session import Session
-    from bpefleet.producer.store.exchanged import Held
+    from bpefleet.producer.store.ledgers.exchanged import Held
     from bpefleet.shared.trust.signing import Signer
     from bpefleet.shared.wire.messages import Reduced
 

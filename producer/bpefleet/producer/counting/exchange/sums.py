@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from bpefleet.producer.store.exchanged import Held, Parts
+    from bpefleet.producer.store.ledgers.exchanged import Held, Parts
 
 MOST: Final = 32
 """Parts of a sum."""

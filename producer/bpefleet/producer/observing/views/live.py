@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bpefleet.producer.observing.views.page_detail import PageDetail
     from bpefleet.producer.queueing.chunk_states import ChunkStates
     from bpefleet.producer.queueing.sweep import Sweep
-    from bpefleet.producer.store.settled import Settled
+    from bpefleet.producer.store.ledgers.settled import Settled
 
 
 class LiveView:

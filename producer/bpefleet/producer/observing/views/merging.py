@@ -14,7 +14,7 @@ from bpefleet.shared.wire.status import MERGE, Merging
 if TYPE_CHECKING:
     from bpefleet.producer.observing.status_file import StatusFile
     from bpefleet.producer.progress.progress import Progress
-    from bpefleet.producer.store.settled import Settled
+    from bpefleet.producer.store.ledgers.settled import Settled
     from bpefleet.producer.training.sample_tokens import Picked
 
 _RATE_OVER: Final = 5.0

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bpefleet.producer.queueing.chunk_states import ChunkStates
     from bpefleet.producer.queueing.serving.workers import Seen
     from bpefleet.producer.queueing.sweep import Sweep
-    from bpefleet.producer.store.settled import Settled
+    from bpefleet.producer.store.ledgers.settled import Settled
 
 _MOST_SAMPLES: Final = 600
 _MOST_COURSES: Final = 7

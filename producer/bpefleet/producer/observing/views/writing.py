@@ -13,7 +13,7 @@ from bpefleet.shared.wire.status import WRITE
 if TYPE_CHECKING:
     from bpefleet.producer.observing.status_file import StatusFile
     from bpefleet.producer.progress.progress import Progress
-    from bpefleet.producer.store.settled import Settled
+    from bpefleet.producer.store.ledgers.settled import Settled
 
 _RATE_OVER: Final = 5.0
 """Seconds over which the rate of writing is taken."""

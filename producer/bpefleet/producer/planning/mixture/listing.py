@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from bpefleet.producer.planning.columns.files import Files
+from bpefleet.producer.planning.finding.sources import find_files
 from bpefleet.producer.planning.formats.names import AUTO
 from bpefleet.producer.planning.mixture.source import PlannedSource
 from bpefleet.producer.planning.mixture.weights import Scale
-from bpefleet.producer.planning.sources import find_files
 from bpefleet.shared.corpus.sampling import WHOLE, name_of
 from bpefleet.shared.errors import BpefleetError, UsageError
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from bpefleet.producer.planning.columns.files import Files
+from bpefleet.producer.planning.finding.sources import find_files
 from bpefleet.producer.planning.formats.names import AUTO
 from bpefleet.producer.planning.mixture.corpus_file import is_corpus_file, read_corpus_file
-from bpefleet.producer.planning.sources import find_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,8 +18,8 @@ from bpefleet.shared.errors import SourceError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bpefleet.producer.planning.finding.walk import Listing
     from bpefleet.producer.planning.formats.expected import Expectations
-    from bpefleet.producer.planning.walk import Listing
 
 
 _FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK

@@ -36,14 +36,14 @@ from typing import TYPE_CHECKING, Final
 
 from bpefleet.kernel import Counts, FoldedCounts, PayloadError, PayloadInfo, check_file
 from bpefleet.producer.files.atomic import remove_all, remove_temporary, write_atomically
-from bpefleet.producer.store.compaction import (
+from bpefleet.producer.store.ledgers.compaction import (
     CountsFile,
     blamed,
     due,
     payload_places,
     put_together,
 )
-from bpefleet.producer.store.ledger_format import (
+from bpefleet.producer.store.ledgers.ledger_format import (
     DamagedError,
     FoldedHead,
     Totals,
@@ -61,7 +61,7 @@ from bpefleet.producer.store.ledger_format import (
     payload_place,
     said_by,
 )
-from bpefleet.producer.store.unique_estimate import Distinct
+from bpefleet.producer.store.ledgers.unique_estimate import Distinct
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.wire.keys import LARGEST_PAYLOAD
 from bpefleet.shared.wire.messages import Counted

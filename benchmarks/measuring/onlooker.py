@@ -1,4 +1,4 @@
-"""Looks at a run as people and Prometheus do: `python -m benchmarks.onlooker PAGE DIR`.
+"""Looks at a run as people and Prometheus do: `python -m benchmarks.measuring.onlooker PAGE DIR`.
 
 It follows the run's page, scrapes `/metrics` each second, and shows `status --watch`. All is
 imported before it says `ready` on stdout, so that what a measured run feels is being watched, and

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from benchmarks.stopwatch import Stopwatch
+    from benchmarks.measuring.stopwatch import Stopwatch
     from benchmarks.task import Task
 
 NAME: Final = "memchr in memory"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from bpefleet.kernel import KernelError, PayloadError, fold_files
 from bpefleet.producer.files.atomic import TEMPORARY, replacing
-from bpefleet.producer.store.ledger_format import (
+from bpefleet.producer.store.ledgers.ledger_format import (
     FoldedHead,
     Totals,
     damaged,

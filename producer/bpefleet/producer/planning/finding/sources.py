@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bpefleet.producer.planning.columns.group import Group
+from bpefleet.producer.planning.finding.found import Found, Names
+from bpefleet.producer.planning.finding.look import Looker
+from bpefleet.producer.planning.finding.walk import Walk
 from bpefleet.producer.planning.formats.expected import Expectations
 from bpefleet.producer.planning.formats.names import AUTO, BINARY, NAMES, remedy, said_of
-from bpefleet.producer.planning.found import Found, Names
-from bpefleet.producer.planning.look import Looker
-from bpefleet.producer.planning.walk import Walk
 from bpefleet.shared.corpus.formats import KNOWN, TEXT, kind_of
 from bpefleet.shared.errors import NotTextError, SourceError
 from bpefleet.shared.stores.urls import is_url
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from bpefleet.producer.planning.columns.files import Files
     from bpefleet.producer.planning.columns.source_file import SourceFile
-    from bpefleet.producer.planning.walk import Listing
+    from bpefleet.producer.planning.finding.walk import Listing
 
 logger = logging.getLogger(__name__)
 
@@ -130,7 +130,7 @@ class _Finder:
         self._pick(self._looker.look(str(path), picked=True, is_link=True), str(path))
 
     def _remote(self, source: str) -> None:
-        from bpefleet.producer.planning import remote_sources as remote  # noqa: PLC0415  an extra
+        from bpefleet.producer.planning.finding import remote_sources as remote  # noqa: PLC0415  an extra
 
         entries, alone = remote.listed(source, self._check)
         files = remote.looked_at(entries, self._asked, self._expectations, picked=alone)

@@ -1,4 +1,4 @@
-"""Runs one task in a process of its own: `python -m benchmarks.child TASK RESULT`.
+"""Runs one task in a process of its own: `python -m benchmarks.measuring.child TASK RESULT`.
 
 TASK is a task as JSON. RESULT is a file, because trainers print what they like; it gets JSON:
 `laps` (stage to seconds by the clock and of CPU), `merges` (how many), `digest` (of the tokens).
@@ -14,9 +14,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from benchmarks import bandwidth, formats, ours, records, steady
+from benchmarks import formats, ours, records
+from benchmarks.measuring import bandwidth, steady
+from benchmarks.measuring.stopwatch import Stopwatch
 from benchmarks.peers import PEERS, Train
-from benchmarks.stopwatch import Stopwatch
 from benchmarks.task import Task
 
 if TYPE_CHECKING:

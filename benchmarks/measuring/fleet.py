@@ -1,4 +1,4 @@
-"""Runs a command beside workers that are up already: `python -m benchmarks.fleet WORKERS COMMAND…`.
+"""Runs a command beside workers that are up: `python -m benchmarks.measuring.fleet N COMMAND…`.
 
 The command, a `bpefleet train`, gets `--redis URL --no-report` at its end. Server and workers end
 with it.

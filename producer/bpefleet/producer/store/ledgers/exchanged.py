@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from bpefleet.producer.files.atomic import open_regular, sync_folder, unwritable
-from bpefleet.producer.store.ledger_format import Totals
+from bpefleet.producer.store.ledgers.ledger_format import Totals
 from bpefleet.shared.errors import OutputError, StoreError, UsageError
 from bpefleet.shared.exchange.place import exchange_at
 from bpefleet.shared.wire.messages import Message, Natural, Part

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from bpefleet.producer.store.counted import read_counted
-from bpefleet.producer.store.encoded_ledger import EncodedLedger, read_encoded
-from bpefleet.producer.store.ledger import Ledger
+from bpefleet.producer.store.ledgers.counted import read_counted
+from bpefleet.producer.store.ledgers.encoded_ledger import EncodedLedger, read_encoded
+from bpefleet.producer.store.ledgers.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from threading import Lock
 
     from bpefleet.producer.store.directory import RunDirectory
-    from bpefleet.producer.store.ledger_format import Totals
+    from bpefleet.producer.store.ledgers.ledger_format import Totals
 
 
 class Settled(Protocol):

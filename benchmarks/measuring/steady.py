@@ -14,13 +14,13 @@ from statistics import mean
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
-from benchmarks.fleet import fleet
+from benchmarks.measuring.fleet import fleet
+from benchmarks.measuring.stopwatch import Lap
+from benchmarks.measuring.usage import descendants
 from benchmarks.ours import tokens_in
-from benchmarks.stopwatch import Lap
-from benchmarks.usage import descendants
 
 if TYPE_CHECKING:
-    from benchmarks.stopwatch import Stopwatch
+    from benchmarks.measuring.stopwatch import Stopwatch
     from benchmarks.task import Task
 
 IN_PROCESS: Final = "in process, warm"

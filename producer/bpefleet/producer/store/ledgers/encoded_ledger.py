@@ -15,7 +15,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.producer.files.atomic import open_regular, reading, sync_folder, unwritable
-from bpefleet.producer.store.ledger_format import Totals
+from bpefleet.producer.store.ledgers.ledger_format import Totals
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.stores.places import place_of
 from bpefleet.shared.wire.encoding import Encoded, piece_name

@@ -11,9 +11,9 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
-from benchmarks import usage
-from benchmarks.stopwatch import Lap
-from benchmarks.usage import CommandFailedError, Usage
+from benchmarks.measuring import usage
+from benchmarks.measuring.stopwatch import Lap
+from benchmarks.measuring.usage import CommandFailedError, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -111,7 +111,7 @@ def run_task(case: str, task: Task, *, duty: float = _DUTY) -> Measurement:
         CommandFailedError: It ended with an error.
     """
     with tempfile.NamedTemporaryFile("r", suffix=".json") as file:
-        command = [sys.executable, "-m", "benchmarks.child", task.to_json(), file.name]
+        command = [sys.executable, "-m", "benchmarks.measuring.child", task.to_json(), file.name]
         took = usage.run(command, cores=task.threads, environment=threads(task.threads), duty=duty)
         said = json.load(file)
     laps = {name: Lap(**lap) for name, lap in said.pop("laps").items()}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from bpefleet.producer.store.exchanged import read_parts
-from bpefleet.producer.store.ledger_format import Totals, read_index, read_sums
+from bpefleet.producer.store.ledgers.exchanged import read_parts
+from bpefleet.producer.store.ledgers.ledger_format import Totals, read_index, read_sums
 from bpefleet.shared.wire.status import Exchanging
 
 if TYPE_CHECKING:
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
-    from bpefleet.producer.store.exchanged import Exchanged, Parts
-    from bpefleet.producer.store.settled import Settled
+    from bpefleet.producer.store.ledgers.exchanged import Exchanged, Parts
+    from bpefleet.producer.store.ledgers.settled import Settled
 
 
 def read_counted(

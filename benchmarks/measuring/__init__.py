@@ -1,0 +1,1 @@
+"""What a program takes: seconds, processor, memory, round by round."""

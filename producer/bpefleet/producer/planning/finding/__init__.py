@@ -1,0 +1,1 @@
+"""The files that sources name: walked, told apart, each once."""

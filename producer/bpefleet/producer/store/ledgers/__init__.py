@@ -1,0 +1,1 @@
+"""What a run has of its chunks already: counts, sums in an exchange, encoded pieces."""

@@ -1,0 +1,1 @@
+"""Tokenizers in the files of others: read and written."""
