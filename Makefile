@@ -21,7 +21,7 @@ AARCH64 := aarch64-unknown-linux-gnu
 KERNEL := $(shell find kernel -name target -prune -o \( -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name Cargo.lock \) -print)
 
 .DEFAULT_GOAL := help
-.PHONY: help install train test test-all test-rust test-page test-python test-slow test-aarch64 fuzz
+.PHONY: help install train test test-rust test-page test-python test-slow test-aarch64 fuzz
 .PHONY: lint lint-python lint-rust format bench soak audit clean
 
 help: ## List the targets
@@ -44,8 +44,15 @@ train: install ## Train a tokenizer on the sources of Python's standard library,
 	$(BIN)/bpefleet train '$(STDLIB)/*.py' '$(STDLIB)/[!s]*/**/*.py' --vocab-size 8192 \
 		--chunk-size 4MiB --errors replace -o $(OUT)
 
-# Side by side, as many Python tests wait for something other than a processor.
-test: install ## Run all tests: Rust, JavaScript and Python
+# Side by side, as many Python tests wait for something other than a processor. ALL=1 takes the slow
+# ones in the same go: what files prepare for their tests is prepared once, no property tried twice.
+ifdef ALL
+export BPEFLEET_ALL_EXAMPLES = 1
+SELECTED := (slow or not slow)
+else
+SELECTED := not slow
+endif
+test: install ## Run all tests: Rust, JavaScript and Python; with ALL=1 the slow ones, too
 	$(MAKE) --keep-going --jobs=2 test-rust test-page test-python
 
 # The core is tested optimised, with debug assertions and overflow checks.
@@ -58,11 +65,10 @@ test-page: ## Run the tests of the page's JavaScript
 
 # Files of Python tests go side by side. Then, with nothing beside them, the tests that fill the
 # machine: of the files that have any, as all take long to import.
-QUICK := not slow
 test-python: install ## Run the Python tests
 	failed=0; \
-	$(BIN)/pytest $(BESIDE) -m '$(QUICK) and not serial' || failed=1; \
-	$(BIN)/pytest -m '$(QUICK) and serial' $$($(MARKED) mark.serial) || failed=1; \
+	$(BIN)/pytest $(BESIDE) -m '$(SELECTED) and not serial' || failed=1; \
+	$(BIN)/pytest -m '$(SELECTED) and serial' $$($(MARKED) mark.serial) || failed=1; \
 	exit $$failed
 
 # Properties once more, with all their examples. Where cases come from a list, the list is marked.
@@ -73,11 +79,6 @@ test-slow: install ## Run the Python tests that show more of the same for long
 		$$($(MARKED) mark.slow -e mark.crossed -e hypothesis -e exactness.cases) || failed=1; \
 	$(BIN)/pytest -m 'slow and serial' $$($(MARKED) mark.serial) || failed=1; \
 	exit $$failed
-
-# In one go: what files prepare for their tests is prepared once, and no property is tried twice.
-test-all: export BPEFLEET_ALL_EXAMPLES = 1
-test-all: install ## Run what `make test` and `make test-slow` do, as CI does
-	$(MAKE) --keep-going --jobs=2 test-rust test-page test-python QUICK='(slow or not slow)'
 
 test-aarch64: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER = aarch64-linux-gnu-gcc
 test-aarch64: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER = qemu-aarch64 -L /usr/aarch64-linux-gnu

@@ -10,6 +10,7 @@ real worker.
 from __future__ import annotations
 
 import heapq
+import os
 import random
 import sys
 import time
@@ -22,6 +23,7 @@ from benchmarks.simulation.attempt import Attempt, began, counted_by, ended, lef
 from benchmarks.simulation.corpus import answers
 from benchmarks.simulation.exchanging import Exchanging
 from benchmarks.simulation.scenario import Scenario
+from bpefleet.shared.process.die_with_parent import die_with
 from bpefleet.shared.queue.jobs import HEARTBEAT
 from bpefleet.shared.redis.connect import connect
 from bpefleet.shared.trust.signing import read_key
@@ -204,7 +206,8 @@ def _now() -> str:
 
 
 def main(url: str, scenario: str, pattern: str, text: str, key: str) -> None:
-    """Serve a Redis until killed."""
+    """Serve a Redis until killed, or until whoever started this ends."""
+    die_with(os.getppid())
     signer = read_key(Path(key) if key else None)
     with connect(url, signer) as redis:
         asked = Scenario.from_json(scenario)
