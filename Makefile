@@ -55,9 +55,10 @@ endif
 test: install ## Run all tests: Rust, JavaScript and Python; with ALL=1 the slow ones, too
 	$(MAKE) --keep-going --jobs=2 test-rust test-page test-python
 
-# The core is tested optimised, with debug assertions and overflow checks.
+# The core is tested optimised, with debug assertions and overflow checks. By `+`, cargo shares the
+# processors with what make runs beside it.
 test-rust: ## Run the Rust tests
-	cargo test --quiet --manifest-path $(CORE)
+	+cargo test --quiet --manifest-path $(CORE)
 
 test-page: ## Run the tests of the page's JavaScript
 	@if command -v node >/dev/null; then node --test $(PAGE_TESTS); \
@@ -114,7 +115,7 @@ lint-python: install
 lint-rust:
 	cargo fmt --manifest-path kernel/Cargo.toml --all --check
 	cargo fmt --manifest-path kernel/fuzz/Cargo.toml --check
-	cargo clippy --quiet --manifest-path kernel/Cargo.toml --workspace --all-targets -- -D warnings
+	+cargo clippy --quiet --manifest-path kernel/Cargo.toml --workspace --all-targets -- -D warnings
 
 format: install ## Rewrite the sources in the project's style
 	$(BIN)/ruff check --fix

@@ -9,8 +9,9 @@ use crate::bytes::Memory;
 use crate::errors::guarded;
 use crate::integers::Integers;
 
-/// Ids as they are stored, little-endian, and where documents end in them. The GIL is released
-/// meanwhile.
+/// Ids as they are stored, little-endian, and where documents end in them.
+///
+/// The GIL is released meanwhile.
 ///
 /// Args:
 ///     ids: Native integers of 4 bytes, as `Encoded.ids`.

@@ -23,7 +23,11 @@ pytestmark = pytest.mark.timeout(1200)  # the first that asks for wheels builds 
 ROOT = Path(__file__).parents[2]
 PARTS = ("producer", "worker", "shared", "dashboard")
 
-OF_EXTRAS = {"bpefleet.shared.stores.filesystems", "bpefleet.shared.stores.objects"}
+OF_EXTRAS = {
+    "bpefleet.shared.stores.filesystems",
+    "bpefleet.shared.stores.objects",
+    "bpefleet.shared.tokenizer.files.foreign",
+}
 """Modules that import at once what an extra brings; others import them when they need it."""
 IMPORT_ALL = f"""
 import importlib, pkgutil, bpefleet

@@ -260,7 +260,7 @@ def test_the_history_never_tells_of_more_than_the_ledger_has(
     def fail(*_args: object) -> None:
         raise OSError
 
-    monkeypatch.setattr("bpefleet.producer.store.ledgers.ledger.Ledger.add", fail)
+    monkeypatch.setattr("bpefleet.producer.store.ledgers.ledger.Ledger.add_together", fail)
     out = tmp_path / "run"
     with pytest.raises(OSError, match=r"^$"):
         train(corpus, vocab_size=270, out=out, workers=0, chunk_size=10_000)

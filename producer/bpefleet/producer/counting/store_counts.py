@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from bpefleet.kernel import PayloadError
 from bpefleet.producer.store.ledgers.exchanged import Counted as Noted
-from bpefleet.producer.store.ledgers.ledger import demand_plausible
 from bpefleet.producer.store.ledgers.ledger_format import Totals
+from bpefleet.producer.store.ledgers.plausible import demand_plausible
 from bpefleet.shared.corpus.bounds import bounds
 from bpefleet.shared.errors import StoreError
 from bpefleet.shared.exchange.names import is_of

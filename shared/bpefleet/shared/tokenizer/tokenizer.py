@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Final, Literal, Self
 
 import orjson
 
@@ -24,13 +24,13 @@ from bpefleet.shared.pretokens.bytelevel import spell
 from bpefleet.shared.pretokens.engines import why_not_huggingface, why_not_tiktoken
 from bpefleet.shared.pretokens.patterns import Pattern, resolve
 from bpefleet.shared.tokenizer.encoding import Encoded, Errors, TextEncoder
-from bpefleet.shared.tokenizer.files.gpt2 import read_bytes, read_merges, read_vocab
+from bpefleet.shared.tokenizer.files.gpt2 import read_merges, read_vocab
 from bpefleet.shared.tokenizer.files.huggingface import tokenizer_json
+from bpefleet.shared.tokenizer.files.manifest import read_rule
 from bpefleet.shared.tokenizer.files.merges import merges_of
 from bpefleet.shared.tokenizer.places import Located, locate
 from bpefleet.shared.tokenizer.specials import split_special
 from bpefleet.shared.tokenizer.streaming import characters, stretches
-from bpefleet.shared.wire.messages import Message, MessageError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -173,7 +173,7 @@ class Tokenizer:
     @classmethod
     def _of_run(cls, folder: Path) -> Self:
         try:
-            rule = _rule(read_bytes(folder / MANIFEST))
+            rule = read_rule(folder / MANIFEST)
             files = folder / VOCAB, folder / MERGES
             return cls.from_files(*files, rule.special_tokens, pattern=rule.pattern)
         except FileNotFoundError as error:
@@ -486,28 +486,3 @@ def _ranks(vocab: Mapping[int, bytes], merges: Sequence[tuple[bytes, bytes]]) ->
     except KeyError as error:
         raise ValueError(f"the vocabulary lacks {error}") from None
     return ranks
-
-
-class _Options(Message, frozen=True, forbid_unknown_fields=False):
-    """Of a run's options those that encoding depends on."""
-
-    pattern: str
-    special_tokens: tuple[Any, ...]  # `read_vocab` says which of them is none
-
-
-class _Manifest(Message, frozen=True, forbid_unknown_fields=False):
-    """Of a run's manifest what a tokenizer needs."""
-
-    options: _Options
-
-
-def _rule(manifest: bytes) -> _Options:
-    """The pattern and the special tokens that a manifest names.
-
-    Raises:
-        ValueError: It names none.
-    """
-    try:
-        return _Manifest.from_bytes(manifest).options
-    except MessageError as error:
-        raise ValueError(f"{MANIFEST} does not name the pattern and the special tokens") from error

@@ -61,9 +61,9 @@ from bpefleet.producer.store.ledgers.ledger_format import (
     payload_place,
     said_by,
 )
+from bpefleet.producer.store.ledgers.plausible import checked
 from bpefleet.producer.store.ledgers.unique_estimate import Distinct
 from bpefleet.shared.errors import OutputError
-from bpefleet.shared.wire.keys import LARGEST_PAYLOAD
 from bpefleet.shared.wire.messages import Counted
 
 if TYPE_CHECKING:
@@ -75,9 +75,6 @@ logger = logging.getLogger(__name__)
 
 COMPACT_AT: Final = 64
 """Files of about one size that are folded into one."""
-_MOST: Final = 1 << 50
-"""More bytes, or seconds, than any chunk or process has."""
-_UNTRUE: Final = "its totals cannot be true"
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +191,7 @@ class Ledger:
         sources: dict[int, list[_Checked]] = {}
         for chunk, counted, payload in items:
             try:
-                found = _Checked(chunk, counted, payload, self._checked(counted, payload))
+                found = _Checked(chunk, counted, payload, checked(counted, payload, self._digest))
             except PayloadError as error:
                 wrong.append(error)
                 continue
@@ -204,23 +201,6 @@ class Ledger:
         for of_source in sources.values():
             self._put(of_source)
         return wrong
-
-    def _checked(self, counted: Counted, payload: bytes) -> PayloadInfo:
-        """What a payload says of itself, if it may be folded.
-
-        Raises:
-            PayloadError: It may not.
-        """
-        demand_plausible(counted)
-        info = Counts.check_payload(
-            payload,
-            self._digest,
-            max_bytes=LARGEST_PAYLOAD,
-            max_entries=counted.bytes_read,
-            max_text=counted.text_bytes,
-        )
-        _demand_fit(counted, info)
-        return info
 
     def _put(self, found: Sequence[_Checked]) -> None:
         """Write some chunks of a source as a part or a group; compact if it is time for that."""
@@ -411,28 +391,3 @@ class Ledger:
         self._files.setdefault(source, []).append(file)
         for info in infos:
             self._distinct.see(info.least_hashes)
-
-
-def demand_plausible(counted: Counted) -> None:
-    """Refuse numbers that no chunk can have, before they are added to the sums.
-
-    Raises:
-        PayloadError: Numbers are out of all bounds.
-    """
-    read = counted.bytes_read
-    bounded = 0 <= counted.seconds < _MOST and 0 <= counted.peak_rss < _MOST and 0 <= read < _MOST
-    parts = all(0 <= n <= read for n in (counted.replaced, counted.unmatched))
-    if not (bounded and parts and 0 <= counted.absent <= counted.records < _MOST):
-        raise PayloadError(_UNTRUE)
-
-
-def _demand_fit(counted: Counted, info: PayloadInfo) -> None:
-    """Refuse a payload that differs from its message, or counts more than a chunk can hold.
-
-    Raises:
-        PayloadError: It is so.
-    """
-    fits = (counted.pretokens, counted.unique) == (info.pretokens, info.unique)
-    # No pre-token is empty, so that the sum of all is bounded by the corpus.
-    if not (fits and info.pretokens <= counted.bytes_read):
-        raise PayloadError(_UNTRUE)
