@@ -62,6 +62,6 @@ def test_no_other_name_becomes_a_class(kind: str) -> None:
 
 def test_every_error_that_another_process_may_name_has_its_class() -> None:
     ours = {each for each in vars(errors).values() if isinstance(each, type)}
-    of_callers = {errors.UnknownTokenError, errors.SpecialTokenError}
+    of_callers: set[type[BpefleetError]] = {errors.UnknownTokenError, errors.SpecialTokenError}
     wanted = {each for each in ours if issubclass(each, BpefleetError)} - of_callers
     assert {class_of(each.__name__) for each in wanted} == wanted
