@@ -13,16 +13,17 @@ from bpefleet.producer.observing.views.counting import CountingView
 from bpefleet.producer.observing.views.page_detail import PageDetail
 from bpefleet.producer.queueing.enqueue import Enqueuer
 from bpefleet.producer.store.history import Journal
+from bpefleet.producer.store.ledgers import ledger
 from bpefleet.producer.store.ledgers.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 LOOP: Final = "event loop and its Redis"
-STEPS: Final[dict[str, tuple[tuple[type, str], ...]]] = {
+STEPS: Final[dict[str, tuple[tuple[Any, str], ...]]] = {
     "queue jobs": ((Enqueuer, "put"),),
     "judge results": ((StoreCounts, "add"),),
-    "check payloads": ((Ledger, "_checked"),),
+    "check payloads": ((ledger, "checked"),),
     "write counts": ((Ledger, "_put"),),
     "compact counts": ((Ledger, "_join"),),
     "history": ((Journal, "add"), (Journal, "sync")),

@@ -131,7 +131,7 @@ def test_what_the_ledger_wrote_itself_may_be_of_any_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A corpus has more different pre-tokens than a chunk."""
-    monkeypatch.setattr("bpefleet.producer.store.ledgers.ledger.LARGEST_PAYLOAD", 1000)
+    monkeypatch.setattr("bpefleet.producer.store.ledgers.plausible.LARGEST_PAYLOAD", 1000)
     digest = bytes(32)
     ledger = Ledger(tmp_path, digest.hex())
     for chunk in range(3):
