@@ -96,7 +96,8 @@ def command(*, pattern: str, folder: Path | None, results: Path, **asked: object
     scenario = Scenario(**asked)  # type: ignore[arg-type]
     texts = Corpora(folder).select(name) if (name := _TEXTS.get(scenario.payloads)) else []
     found = simulate(scenario, Path(texts[0].files[0]) if texts else None, pattern)
-    part = f"fleet-simulation-{scenario.payloads}"
+    exchange = "-exchange" if scenario.exchange else ""
+    part = f"fleet-simulation-{scenario.payloads}{exchange}"
     record = Results(part, corpora={each.name: each.sha256 for each in texts})
     usage = Usage(found.seconds, found.producer_cpu, found.memory, found.memory)
     facts = {"scenario": scenario.to_json(), **found.to_json()}
