@@ -184,7 +184,7 @@ class Aggregator:
 
     def _glances(self) -> bool:
         """Whether to see after the people now: not at every event, since that takes threads."""
-        if self._stop.now:
+        if self._stop.now or self._arrived.given_up:
             # Before Python 3.12, the cancellation itself may be lost in an `asyncio.wait_for`.
             raise asyncio.CancelledError
         now = asyncio.get_running_loop().time()
