@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bpefleet.shared.exchange.names import new_name
 from bpefleet.shared.exchange.place import exchange_at
+from bpefleet.shared.process.die_with_parent import die_with
 from bpefleet.shared.trust.signing import Signer
 from bpefleet.shared.wire import keys
 from bpefleet.shared.wire.messages import Part, Reduced, ReduceSpec
@@ -29,7 +30,7 @@ class Exchanging:
 
     def __init__(self, signer: Signer) -> None:
         self._signer = signer
-        self._pool = ProcessPoolExecutor(1)
+        self._pool = ProcessPoolExecutor(1, initializer=die_with, initargs=(os.getpid(),))
         self._first: dict[bytes, Path] = {}
         self._under_way: dict[str, Future[Sum]] = {}
 
