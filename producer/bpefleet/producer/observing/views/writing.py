@@ -37,6 +37,7 @@ class WritingView:
                 counted=len(ledger.chunks),
                 bytes_counted=ledger.totals.bytes_read,
                 running=(),
+                more_running=0,
                 queued=0,
                 waiting=0,
                 workers=0,
