@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from bpefleet.producer.cli.entry import cli
-from bpefleet.producer.counting.requests import RETRY_FILE, ask_retry
+from bpefleet.producer.counting.through_redis.requests import RETRY_FILE, ask_retry
 from bpefleet.producer.files.lock import LOCK
 from bpefleet.producer.observing.snapshot import SNAPSHOT
 from bpefleet.producer.planning.options import Resources

@@ -10,7 +10,7 @@ from bpefleet.producer.store.stage import Took
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.tokenizer import MANIFEST
 from bpefleet.shared.wire.messages import Message, MessageError, Natural
-from bpefleet.shared.wire.status import SourceView
+from bpefleet.shared.wire.shown.status import SourceView
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -102,7 +102,7 @@ def _of_json(path: Path, content: bytes) -> Tokenizer:
 
 
 def _foreign(path: Path, content: bytes, why: str) -> Tokenizer:
-    from bpefleet.shared.tokenizer.files.foreign import of_json  # noqa: PLC0415  an extra
+    from bpefleet.shared.tokenizer.foreign import of_json  # noqa: PLC0415  an extra
 
     try:
         return of_json(content)
