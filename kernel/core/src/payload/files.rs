@@ -112,8 +112,54 @@ pub fn fold_files(
     }
     let mut info = folded?;
     info.raw_size = out.size - start - HEADER_BYTES as u64;
-    out.finish(&info).map_err(FileError::Output)?;
-    Ok(info)
+    out.finish(info).map_err(FileError::Output)
+}
+
+/// Adds up the counts of payloads in files, and writes them as several payloads, each of a stretch
+/// of the hashes, into as many files, which are empty. Together they are what [`fold_files`] gives,
+/// and the payloads are read once for all of them.
+///
+/// # Errors
+/// [`FileError`].
+pub fn fold_ranges(
+    payloads: &[PayloadFile],
+    digest: &Digest,
+    outs: &[impl AsRef<Path>],
+) -> Result<Vec<Info>, FileError> {
+    let mut sources = opened(payloads, digest)?;
+    let range = |(out, hashes): (&_, RangeInclusive<u64>)| {
+        let writer = Writer::create(AsRef::as_ref(out), 0)?;
+        Ok(Range {
+            writer,
+            last: *hashes.end(),
+            entries: Vec::new(),
+            pretokens: 0,
+            text: 0,
+        })
+    };
+    let ranges = outs.iter().zip(stretches(outs.len())).map(range);
+    let mut ranges = Ranges {
+        ranges: ranges
+            .collect::<io::Result<_>>()
+            .map_err(FileError::Output)?,
+        at: 0,
+    };
+    let folded = fold_sources(&mut sources, digest, &ALL, &mut ranges);
+    for Range { writer, .. } in &mut ranges.ranges {
+        writer.flush();
+        if let Some(error) = writer.error.take() {
+            return Err(FileError::Output(error));
+        }
+    }
+    folded?;
+    let finish = |range: Range| {
+        let info = range.info(digest);
+        range.writer.finish(info)
+    };
+    let finished = ranges.ranges.into_iter().map(finish);
+    finished
+        .collect::<io::Result<_>>()
+        .map_err(FileError::Output)
 }
 
 /// Adds up the counts of payloads in files; the result alone is in memory, in as many parts as there
@@ -176,11 +222,9 @@ pub fn check_file(payload: &PayloadFile, digest: &Digest) -> Result<Info, Payloa
     let checked = opened(payloads, digest).and_then(|mut sources| {
         let mut seen = Seen::default();
         let info = fold_sources(&mut sources, digest, &ALL, &mut seen)?;
-        seen.least.sort_unstable();
-        seen.least.truncate(SAMPLE);
         Ok(Info {
             raw_size: sources[0].info.raw_size,
-            least_hashes: seen.least,
+            least_hashes: seen.least.hashes(),
             ..info
         })
     });
@@ -349,13 +393,36 @@ impl Input for Window {
     }
 }
 
+/// The least hashes of entries.
+#[derive(Default)]
+struct Least {
+    /// Those of each width so far.
+    hashes: Vec<u64>,
+    enough: usize,
+}
+
+impl Least {
+    fn begin(&mut self) {
+        self.enough = self.hashes.len() + SAMPLE;
+    }
+
+    fn see(&mut self, hashes: impl Iterator<Item = u64>) {
+        self.hashes
+            .extend(hashes.take(self.enough - self.hashes.len()));
+    }
+
+    fn hashes(mut self) -> Vec<u64> {
+        self.hashes.sort_unstable();
+        self.hashes.truncate(SAMPLE);
+        self.hashes
+    }
+}
+
 /// Entries that are only looked at.
 #[derive(Default)]
 struct Seen {
     buffer: Vec<u8>,
-    /// The least hashes of each width.
-    least: Vec<u64>,
-    enough: usize,
+    least: Least,
 }
 
 impl Output for Seen {
@@ -368,12 +435,84 @@ impl Output for Seen {
     }
 
     fn begin(&mut self) {
-        self.enough = self.least.len() + SAMPLE;
+        self.least.begin();
     }
 
     fn see(&mut self, hashes: impl Iterator<Item = u64>) {
-        self.least
-            .extend(hashes.take(self.enough - self.least.len()));
+        self.least.see(hashes);
+    }
+}
+
+/// A payload of a stretch of hashes.
+struct Range {
+    writer: Writer,
+    /// The last of them.
+    last: u64,
+    /// How many there are of each width so far.
+    entries: Vec<u64>,
+    pretokens: u64,
+    text: u64,
+}
+
+impl Range {
+    fn info(&self, digest: &Digest) -> Info {
+        let entries = |width: usize| self.entries.get(width).copied().unwrap_or_default();
+        Info {
+            digest: *digest,
+            pretokens: self.pretokens,
+            short: entries(0),
+            mid: entries(1),
+            long: entries(2),
+            raw_size: self.writer.size - HEADER_BYTES as u64,
+            text: self.text,
+            ..Info::default()
+        }
+    }
+}
+
+/// Payloads that are written in turn, within each width from the first to the last.
+struct Ranges {
+    ranges: Vec<Range>,
+    at: usize,
+}
+
+impl Output for Ranges {
+    fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.ranges[self.at].writer.buffer
+    }
+
+    fn drain(&mut self) {
+        self.ranges[self.at].writer.drain();
+    }
+
+    fn begin(&mut self) {
+        self.at = 0;
+        for range in &mut self.ranges {
+            range.entries.push(0);
+            range.writer.begin();
+        }
+    }
+
+    fn see(&mut self, hashes: impl Iterator<Item = u64>) {
+        self.ranges[self.at].writer.see(hashes);
+    }
+
+    fn until(&self) -> u64 {
+        self.ranges[self.at].last
+    }
+
+    fn count(&mut self, entries: u64, pretokens: u64, text: u64) {
+        let range = &mut self.ranges[self.at];
+        range.pretokens += pretokens;
+        range.text = range.text.saturating_add(text);
+        if let Some(of_width) = range.entries.last_mut() {
+            *of_width += entries;
+        }
+    }
+
+    fn next(&mut self) {
+        self.ranges[self.at].writer.flush();
+        self.at += 1;
     }
 }
 
@@ -384,6 +523,7 @@ struct Writer {
     /// Where what is written ends.
     size: u64,
     buffer: Vec<u8>,
+    least: Least,
     error: Option<io::Error>,
 }
 
@@ -399,6 +539,7 @@ impl Writer {
             start,
             size: start,
             buffer: vec![0; HEADER_BYTES],
+            least: Least::default(),
             error: None,
         })
     }
@@ -413,7 +554,7 @@ impl Writer {
 
     /// Writes the header, which is not known before, and the checksum. What was written is read
     /// once more for that, from the page cache as far as that goes: the header is part of it.
-    fn finish(mut self, info: &Info) -> io::Result<()> {
+    fn finish(mut self, mut info: Info) -> io::Result<Info> {
         self.file.write_all_at(&info.header(), self.start)?;
         let mut checksum = Xxh3Default::new();
         let mut at = self.start;
@@ -425,7 +566,9 @@ impl Writer {
             at += block as u64;
         }
         let checksum = checksum.digest().to_le_bytes();
-        self.file.write_all_at(&checksum, self.size)
+        self.file.write_all_at(&checksum, self.size)?;
+        info.least_hashes = self.least.hashes();
+        Ok(info)
     }
 }
 
@@ -438,5 +581,13 @@ impl Output for Writer {
         if self.buffer.len() >= WRITTEN {
             self.flush();
         }
+    }
+
+    fn begin(&mut self) {
+        self.least.begin();
+    }
+
+    fn see(&mut self, hashes: impl Iterator<Item = u64>) {
+        self.least.see(hashes);
     }
 }
