@@ -22,7 +22,7 @@ from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.producer.store.history import Attempt, Journal
 from bpefleet.producer.training.sample_tokens import Picked
 from bpefleet.shared.wire.messages import Failed
-from bpefleet.shared.wire.status import DONE, PLANNED, STOPPED, Merging, Snapshot
+from bpefleet.shared.wire.shown.status import DONE, PLANNED, STOPPED, Merging, Snapshot
 from tests.command import bpefleet, start
 from tests.dashboard.browser import MARKS, opened
 from tests.dashboard.samples import post, sample_detail, sample_snapshot

@@ -9,9 +9,9 @@ import pytest
 from redis.exceptions import BusyLoadingError
 
 from bpefleet.kernel import Counts
-from bpefleet.producer.counting import fold
-from bpefleet.producer.counting.fold import _AT_ONCE
-from bpefleet.producer.counting.payloads import Payloads
+from bpefleet.producer.counting.through_redis import fold
+from bpefleet.producer.counting.through_redis.fold import _AT_ONCE
+from bpefleet.producer.counting.through_redis.payloads import Payloads
 from bpefleet.producer.queueing.events import Events
 from bpefleet.producer.queueing.retries import RETRIES
 from bpefleet.producer.store.history import read_attempts

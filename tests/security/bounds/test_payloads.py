@@ -150,7 +150,7 @@ def test_a_payload_beyond_the_cap_is_not_fetched(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, redis_url: str
 ) -> None:
     """The producer's cap."""
-    monkeypatch.setattr("bpefleet.producer.counting.store_counts.LARGEST_PAYLOAD", 1000)
+    monkeypatch.setattr("bpefleet.producer.counting.kinds.store_counts.LARGEST_PAYLOAD", 1000)
     monkeypatch.setattr("bpefleet.producer.queueing.retries.PAUSES", (0.0,))
     monkeypatch.setattr("bpefleet.producer.queueing.retries.RETRIES", 1)
     with pytest.raises(Exception, match="or are larger than 1,000 bytes"):

@@ -9,10 +9,10 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from bpefleet.shared.process.text import printable
-from bpefleet.shared.wire.cells import STATES, Cell, changed, pack, unpack
-from bpefleet.shared.wire.detail import BOUNDS, Detail
 from bpefleet.shared.wire.messages import MessageError
-from bpefleet.shared.wire.status import COUNT, DONE, ENCODE, MERGE, WRITE, Snapshot
+from bpefleet.shared.wire.shown.cells import STATES, Cell, changed, pack, unpack
+from bpefleet.shared.wire.shown.detail import BOUNDS, Detail
+from bpefleet.shared.wire.shown.status import COUNT, DONE, ENCODE, MERGE, WRITE, Snapshot
 
 RUN_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,100}")
 _APART: Final = ("failed", "running", "sources")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from bpefleet.producer.counting.early_end import told_at_once
-from bpefleet.producer.counting.kinds import WORK, stores_of
+from bpefleet.producer.counting.kinds.work import WORK, stores_of
 from bpefleet.producer.observing.chunk_times import HERE
 from bpefleet.producer.queueing.chunk_states import ChunkStates
 from bpefleet.producer.store.history import Attempt
@@ -22,7 +22,7 @@ from bpefleet.shared.wire.failures import describe
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bpefleet.producer.counting.kinds import Stores
+    from bpefleet.producer.counting.kinds.work import Stores
     from bpefleet.producer.counting.session import Session
     from bpefleet.shared.wire.messages import Failed
 

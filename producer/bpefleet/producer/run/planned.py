@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from bpefleet.kernel import Cutter
 from bpefleet.producer.fleet.fleet import Fleet
 from bpefleet.producer.planning.chunk_size import demand_few, even_chunk_size
-from bpefleet.producer.planning.mixture.listing import list_corpus
+from bpefleet.producer.planning.listing import list_corpus
 from bpefleet.producer.planning.options import least_chunk_size
 from bpefleet.producer.planning.plan import Plan
 from bpefleet.producer.planning.split import split_sources

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from bpefleet.shared.errors import SourceChangedError
 from bpefleet.shared.exchange import names as names_
 from bpefleet.shared.exchange.lost import LostError
+from bpefleet.shared.stores.connect import store_of
 from bpefleet.shared.stores.listing import found
 from bpefleet.shared.stores.loop import done, each
-from bpefleet.shared.stores.store import store_of
 from bpefleet.shared.stores.urls import parsed
 from bpefleet.shared.stores.writing import demand_writable
 
@@ -26,7 +26,7 @@ class Bucket:
         """Prepare to read and write.
 
         Raises:
-            UsageError: See `store.store_of`, `writing.demand_writable`.
+            UsageError: See `connect.store_of`, `writing.demand_writable`.
         """
         names_.checked(run)
         self._run = run

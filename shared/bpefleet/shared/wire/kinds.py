@@ -2,7 +2,7 @@
 
 A kind is an entry of `KINDS`; nothing else on the way of a job is told of it, but by its name:
 admission, ids, signatures, events, retries and history go by this. How a result gets into the run
-directory is the producer's to say, in `bpefleet.producer.counting.kinds`.
+directory is the producer's to say, in `bpefleet.producer.counting.kinds.work`.
 
 Every kind is idempotent by chunk, deterministic, and leaves the truth in the run directory.
 """

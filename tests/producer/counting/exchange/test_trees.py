@@ -16,7 +16,7 @@ from msgspec.structs import replace as changed
 from bpefleet.kernel import Counts, FoldedCounts
 from bpefleet.producer.counting.exchange import sums
 from bpefleet.producer.counting.exchange.elsewhere import Elsewhere
-from bpefleet.producer.counting.exchange.store_reduced import StoreReduced
+from bpefleet.producer.counting.kinds.store_reduced import StoreReduced
 from bpefleet.producer.store.ledgers.exchanged import Counted, Exchanged, read_parts
 from bpefleet.producer.store.ledgers.ledger import Ledger
 from bpefleet.producer.store.ledgers.ledger_format import Totals

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from bpefleet.producer.observing.pace import Pace
 from bpefleet.producer.progress.step import Step, step_of
 from bpefleet.producer.training.sample_tokens import examples
-from bpefleet.shared.wire.status import MERGE, Merging
+from bpefleet.shared.wire.shown.status import MERGE, Merging
 
 if TYPE_CHECKING:
     from bpefleet.producer.observing.status_file import StatusFile

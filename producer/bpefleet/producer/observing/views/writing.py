@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from bpefleet.producer.observing.pace import Pace
 from bpefleet.producer.progress.step import step_of
-from bpefleet.shared.wire.status import WRITE
+from bpefleet.shared.wire.shown.status import WRITE
 
 if TYPE_CHECKING:
     from bpefleet.producer.observing.status_file import StatusFile

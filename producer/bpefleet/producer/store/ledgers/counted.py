@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bpefleet.producer.store.ledgers.exchanged import read_parts
 from bpefleet.producer.store.ledgers.ledger_format import Totals, read_index, read_sums
-from bpefleet.shared.wire.status import Exchanging
+from bpefleet.shared.wire.shown.status import Exchanging
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from bpefleet.producer.counting.exchange.store_reduced import StoreReduced
-from bpefleet.producer.counting.here import count_in_process, encode_in_process
+from bpefleet.producer.counting.kinds.here import count_in_process, encode_in_process
+from bpefleet.producer.counting.kinds.store_counts import StoreCounts
+from bpefleet.producer.counting.kinds.store_encoded import StoreEncoded
+from bpefleet.producer.counting.kinds.store_reduced import StoreReduced
 from bpefleet.producer.counting.session import Session
-from bpefleet.producer.counting.store_counts import StoreCounts
-from bpefleet.producer.counting.store_encoded import StoreEncoded
 from bpefleet.producer.planning.plan import Plan
 from bpefleet.shared.trust.signing import Signer
 from bpefleet.shared.wire.kinds import COUNT, ENCODE, REDUCE, Result

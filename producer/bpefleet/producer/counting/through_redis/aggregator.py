@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Final
 
 from redis.exceptions import OutOfMemoryError, RedisError
 
-from bpefleet.producer.counting.exchange.reducing import Reducing, sums_of
-from bpefleet.producer.counting.fold import Folding
-from bpefleet.producer.counting.kinds import stores_of
+from bpefleet.producer.counting.kinds.work import stores_of
 from bpefleet.producer.counting.outages.brief_outages import BriefOutages
-from bpefleet.producer.counting.requests import Requests
+from bpefleet.producer.counting.through_redis.fold import Folding
+from bpefleet.producer.counting.through_redis.reducing import Reducing, sums_of
+from bpefleet.producer.counting.through_redis.requests import Requests
 from bpefleet.producer.observing.attempts_seen import AttemptsSeen
 from bpefleet.producer.observing.views.live import LiveView
 from bpefleet.producer.observing.views.page_detail import PageDetail
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     from redis.asyncio import Redis
 
-    from bpefleet.producer.counting.payloads import Payloads
     from bpefleet.producer.counting.session import Session
+    from bpefleet.producer.counting.through_redis.payloads import Payloads
     from bpefleet.producer.queueing.enqueue import Enqueuer
 
 logger = logging.getLogger(__name__)

@@ -6,10 +6,10 @@ import io
 from collections import deque
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
-from bpefleet.shared.stores.ahead import Ahead
+from bpefleet.shared.stores.connect import store_of
 from bpefleet.shared.stores.failures import changed, gone
 from bpefleet.shared.stores.loop import done
-from bpefleet.shared.stores.store import store_of
+from bpefleet.shared.stores.reading.ahead import Ahead
 from bpefleet.shared.stores.urls import parsed
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 from redis.exceptions import OutOfMemoryError, RedisError
 
-from bpefleet.producer.counting.aggregator import Aggregator
 from bpefleet.producer.counting.early_end import told_at_once
-from bpefleet.producer.counting.kinds import WORK
-from bpefleet.producer.counting.loop import run_beside
+from bpefleet.producer.counting.kinds.work import WORK
 from bpefleet.producer.counting.outages.outage import StoppedInOutageError, outages_told
-from bpefleet.producer.counting.payloads import Payloads
+from bpefleet.producer.counting.through_redis.aggregator import Aggregator
+from bpefleet.producer.counting.through_redis.loop import run_beside
+from bpefleet.producer.counting.through_redis.payloads import Payloads
 from bpefleet.producer.queueing.abandoned import end_abandoned
 from bpefleet.producer.queueing.enqueue import Enqueuer
 from bpefleet.shared.errors import QueueError

@@ -29,8 +29,8 @@ from bpefleet.shared.wire.messages import Failed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from bpefleet.producer.counting.kinds import Stores
-    from bpefleet.producer.counting.payloads import Payloads
+    from bpefleet.producer.counting.kinds.work import Stores
+    from bpefleet.producer.counting.through_redis.payloads import Payloads
     from bpefleet.producer.observing.attempts_seen import AttemptsSeen
     from bpefleet.producer.planning.plan import Plan
     from bpefleet.producer.queueing.events import Events

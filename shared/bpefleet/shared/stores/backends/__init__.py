@@ -1,0 +1,1 @@
+"""Those that store what: object stores, and the file systems that fsspec knows."""
