@@ -7,30 +7,28 @@
 //!
 //! Memory: a window of some hundred kB for each file, and a buffer to write.
 
-use std::fs::{File, OpenOptions};
+mod window;
+mod writer;
+
 use std::io;
 use std::num::NonZeroU64;
 use std::ops::RangeInclusive;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread::{self, ScopedJoinHandle};
 
-use xxhash_rust::xxh3::Xxh3Default;
-
 use super::body::SAMPLE;
 use super::fold::{fold_sources, FoldError, Output, ALL};
-use super::header::{BELONGS_TO_NOTHING, HEADER_BYTES, PADDING, TRAILER_BYTES};
-use super::source::{Input, Source};
+use super::header::HEADER_BYTES;
+use super::source::Source;
 use super::{Digest, Folded, Info, PayloadError};
+use window::Window;
+use writer::Writer;
 
 /// Bytes of all windows together, if that is enough.
 const WINDOWS: usize = 64 << 20;
 const LEAST_WINDOW: usize = 128 << 10;
 const MOST_WINDOW: usize = 1 << 20;
-
-/// Bytes that are written at once.
-const WRITTEN: usize = 1 << 20;
 
 /// More files than this are not held open, but opened for each block: a process may have few.
 const HELD: usize = 128;
@@ -207,148 +205,6 @@ pub(super) fn opened_in(
     payloads.iter().enumerate().map(open).collect()
 }
 
-fn unreadable(error: &io::Error) -> PayloadError {
-    if error.kind() == io::ErrorKind::UnexpectedEof {
-        return PayloadError::Malformed("it became shorter while it was read");
-    }
-    PayloadError::Unreadable {
-        code: error.raw_os_error().unwrap_or(libc::EIO),
-    }
-}
-
-/// A file that may be opened again for each block.
-struct Place {
-    path: PathBuf,
-    held: Option<File>,
-}
-
-impl Place {
-    fn open(path: &Path) -> io::Result<File> {
-        // Does not wait for the other end of a FIFO. The flag does nothing to regular files.
-        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-        let file = OpenOptions::new()
-            .read(true)
-            .custom_flags(flags)
-            .open(path)?;
-        if file.metadata()?.is_file() {
-            Ok(file)
-        } else {
-            Err(io::Error::from_raw_os_error(libc::EINVAL))
-        }
-    }
-
-    fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
-        match &self.held {
-            Some(file) => file.read_exact_at(bytes, at),
-            None => Self::open(&self.path)?.read_exact_at(bytes, at),
-        }
-    }
-}
-
-/// A part of a payload's body.
-pub(super) struct Window {
-    place: Place,
-    /// Of the payload, without the trailer.
-    checksum: Xxh3Default,
-    /// Bytes that are read at once.
-    block: usize,
-    bytes: Vec<u8>,
-    /// Of `bytes`, those before the window.
-    spent: usize,
-    /// Where in the file the window and the body end.
-    at: u64,
-    end: u64,
-}
-
-impl Window {
-    fn open(
-        payload: &PayloadFile,
-        digest: &Digest,
-        block: usize,
-        held: bool,
-    ) -> Result<(Self, Info), PayloadError> {
-        let failed = |error: io::Error| unreadable(&error);
-        let file = Place::open(&payload.path).map_err(failed)?;
-        let all = file.metadata().map_err(failed)?.len();
-        let size = all.saturating_sub(payload.start);
-        let truncated = PayloadError::Truncated {
-            size: usize::try_from(size).unwrap_or(usize::MAX),
-        };
-        let mut header = [0; HEADER_BYTES];
-        let known = usize::try_from(size).map_or(HEADER_BYTES, |size| size.min(HEADER_BYTES));
-        let read = file.read_exact_at(&mut header[..known], payload.start);
-        read.map_err(failed)?;
-        let info = Info::read_header(&header[..known]).unwrap_or(Err(truncated.clone()))?;
-        info.demand(digest)?;
-        let body = size.checked_sub((HEADER_BYTES + TRAILER_BYTES) as u64);
-        let body = body
-            .filter(|&body| body >= info.raw_size)
-            .ok_or(truncated)?;
-        if body > info.raw_size || header[PADDING] != [0; 4] {
-            return Err(BELONGS_TO_NOTHING);
-        }
-        let mut checksum = Xxh3Default::new();
-        checksum.update(&header);
-        let at = payload.start + HEADER_BYTES as u64;
-        let window = Self {
-            place: Place {
-                path: payload.path.clone(),
-                held: held.then_some(file),
-            },
-            checksum,
-            block,
-            bytes: Vec::new(),
-            spent: 0,
-            at,
-            end: at + info.raw_size,
-        };
-        Ok((window, info))
-    }
-}
-
-impl Input for Window {
-    fn window(&self) -> &[u8] {
-        &self.bytes[self.spent..]
-    }
-
-    fn advance(&mut self, bytes: usize) {
-        self.spent += bytes;
-    }
-
-    fn is_whole(&self) -> bool {
-        self.at == self.end
-    }
-
-    fn prepare(&mut self, more: bool) -> Result<(), PayloadError> {
-        if self.is_whole() || !(more || self.window().len() < self.block / 4) {
-            return Ok(());
-        }
-        self.bytes.drain(..self.spent);
-        self.spent = 0;
-        // As much again as there is: few entries can be so long.
-        let wanted = self.block.max(self.bytes.len());
-        let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
-        let old = self.bytes.len();
-        self.bytes.resize(old + wanted.min(left), 0);
-        let new = &mut self.bytes[old..];
-        let read = self.place.read_at(new, self.at);
-        read.map_err(|error| unreadable(&error))?;
-        self.checksum.update(new);
-        self.at += new.len() as u64;
-        Ok(())
-    }
-
-    fn finish(&mut self) -> Result<(), PayloadError> {
-        let mut trailer = [0; TRAILER_BYTES];
-        let read = self.place.read_at(&mut trailer, self.end);
-        read.map_err(|error| unreadable(&error))?;
-        if self.checksum.digest() != u64::from_le_bytes(trailer) {
-            return Err(PayloadError::Checksum);
-        }
-        Ok(())
-    }
-}
-
 /// Entries that are only looked at.
 #[derive(Default)]
 struct Seen {
@@ -374,69 +230,5 @@ impl Output for Seen {
     fn see(&mut self, hashes: impl Iterator<Item = u64>) {
         self.least
             .extend(hashes.take(self.enough - self.least.len()));
-    }
-}
-
-/// A payload that is written.
-struct Writer {
-    file: File,
-    start: u64,
-    /// Where what is written ends.
-    size: u64,
-    buffer: Vec<u8>,
-    error: Option<io::Error>,
-}
-
-impl Writer {
-    fn create(path: &Path, start: u64) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options
-            .read(true)
-            .write(true)
-            .custom_flags(libc::O_NOFOLLOW);
-        Ok(Self {
-            file: options.open(path)?,
-            start,
-            size: start,
-            buffer: vec![0; HEADER_BYTES],
-            error: None,
-        })
-    }
-
-    fn flush(&mut self) {
-        if self.error.is_none() {
-            self.error = self.file.write_all_at(&self.buffer, self.size).err();
-        }
-        self.size += self.buffer.len() as u64;
-        self.buffer.clear();
-    }
-
-    /// Writes the header, which is not known before, and the checksum. What was written is read
-    /// once more for that, from the page cache as far as that goes: the header is part of it.
-    fn finish(mut self, info: &Info) -> io::Result<()> {
-        self.file.write_all_at(&info.header(), self.start)?;
-        let mut checksum = Xxh3Default::new();
-        let mut at = self.start;
-        while at < self.size {
-            let block = usize::try_from(self.size - at).map_or(WRITTEN, |left| left.min(WRITTEN));
-            self.buffer.resize(block, 0);
-            self.file.read_exact_at(&mut self.buffer, at)?;
-            checksum.update(&self.buffer);
-            at += block as u64;
-        }
-        let checksum = checksum.digest().to_le_bytes();
-        self.file.write_all_at(&checksum, self.size)
-    }
-}
-
-impl Output for Writer {
-    fn buffer(&mut self) -> &mut Vec<u8> {
-        &mut self.buffer
-    }
-
-    fn drain(&mut self) {
-        if self.buffer.len() >= WRITTEN {
-            self.flush();
-        }
     }
 }
