@@ -16,8 +16,6 @@ from pyarrow import parquet
 from bpefleet.kernel.segments import count_segments
 from bpefleet.producer.fleet.local_workers import LocalWorkers
 from bpefleet.shared.corpus.reading import count_spec
-from bpefleet.shared.queue.jobs import FleetJob
-from bpefleet.shared.queue.serializer import JsonSerializer
 from bpefleet.shared.wire import keys
 from bpefleet.shared.wire.messages import Counted, Failed, Segment
 from tests.worker.queueing import RUN, events, make_spec, next_event, put, status, whole
