@@ -64,7 +64,7 @@ class Exchanging:
             size=sum(part.size for part in made.parts),
             seconds=seconds,
             peak_rss=1 << 26,
-            worker=attempt.worker,
+            worker=attempt.worker.name,
             started=now - seconds,
             ended=now,
             damaged=made.damaged,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bpefleet.producer.store.directory import COUNTS
-from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.tokenizer.files.names import MANIFEST
 from tests.artifacts import artifacts
 from tests.command import alive, bpefleet, descendants, start
 from tests.eventually import eventually

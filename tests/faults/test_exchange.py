@@ -13,7 +13,7 @@ import pytest
 from bpefleet.producer.store.directory import COUNTS
 from bpefleet.producer.store.history import read_attempts
 from bpefleet.producer.store.ledgers.exchanged import EXCHANGED, read_parts
-from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.tokenizer.files.names import MANIFEST
 from tests.command import bpefleet
 from tests.eventually import eventually
 from tests.faults.launcher import counted, failed_kinds, kill

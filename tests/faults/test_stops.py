@@ -17,7 +17,7 @@ from bpefleet.producer.files.lock import holder, lock_id
 from bpefleet.producer.observing.snapshot import SNAPSHOT
 from bpefleet.producer.store.directory import COUNTS, PLAN
 from bpefleet.producer.store.stop import CANCEL, ask_cancel
-from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.tokenizer.files.names import MANIFEST
 from bpefleet.shared.wire.keys import QUEUE
 from bpefleet.shared.wire.shown.status import MERGE
 from tests.command import alive, bpefleet

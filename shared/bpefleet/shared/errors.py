@@ -25,7 +25,7 @@ Each class names the exit code of the command line; the message says what happen
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Final
+from typing import Final, Self
 
 
 class ExitCode(IntEnum):
@@ -80,6 +80,12 @@ class UnknownTokenError(BpefleetError, ValueError):
         """Make the error; `unknown` is the id."""
         super().__init__(message)
         self.id = unknown
+
+    @classmethod
+    def of(cls, unknown: object, tokens: int) -> Self:
+        """The error for an id, of a tokenizer with so many tokens."""
+        text = f"no token has the id {unknown!r}; the tokenizer has {tokens:,} tokens"
+        return cls(text, unknown=unknown)
 
 
 class SpecialTokenError(BpefleetError, ValueError):

@@ -15,7 +15,7 @@ from bpefleet.producer.planning.options import Resources
 from bpefleet.producer.run import chunks
 from bpefleet.producer.run.pipeline import resume
 from bpefleet.producer.store.directory import COUNTS
-from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.tokenizer.files.names import MANIFEST
 from tests.eventually import eventually
 from tests.faults.corpora import SLOW, slow_chunks
 from tests.faults.launcher import counted, failed_kinds

@@ -17,7 +17,7 @@ from bpefleet.producer.store.history import ATTEMPTS, given_up
 from bpefleet.producer.store.mixture import source_views
 from bpefleet.producer.store.opening import read_settled
 from bpefleet.shared.errors import OutputError
-from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.tokenizer.files.names import MANIFEST
 from bpefleet.shared.wire.messages import MessageError
 from bpefleet.shared.wire.shown.status import DONE, MOST_FAILED, PLANNED, STOPPED, Failure, Snapshot
 

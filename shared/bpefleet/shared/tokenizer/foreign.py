@@ -56,10 +56,7 @@ class ForeignTokenizer(Tokenizer):
         numbers = list(ids)
         for number in numbers:
             if number not in self.vocab:
-                raise UnknownTokenError(
-                    f"no token has the id {number!r}; the tokenizer has {len(self.vocab):,} tokens",
-                    unknown=number,
-                )
+                raise UnknownTokenError.of(number, len(self.vocab))
         text: str = self._theirs.decode(numbers, skip_special_tokens=False)
         return text
 
