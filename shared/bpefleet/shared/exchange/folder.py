@@ -9,7 +9,7 @@ import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.shared.errors import StoreError
+from bpefleet.shared.errors import FullError, StoreError
 from bpefleet.shared.exchange import names as names_
 from bpefleet.shared.exchange.lost import LostError
 
@@ -150,12 +150,14 @@ class Folder:
         try:
             yield
         except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise FullError(f"the exchange {self._place} is full", hint="make room") from error
             what = error.strerror
             if error.errno in (errno.ELOOP, errno.ENOTDIR):
                 what = "a link, or no folder, is in its place"
             raise StoreError(
                 f"the exchange fails at {self._place / self._run / name}: {what}",
-                hint="make room, check the permissions, or mount it; then go on with resume",
+                hint="check the permissions, or mount it; then go on with resume",
             ) from error
 
 

@@ -26,7 +26,11 @@ class Exchange(Protocol):
         """Make the run's folder, if there is none: the producer's part."""
 
     def put(self, name: str, data: bytes | Path) -> None:
-        """Write a file, whole or not at all: some bytes, or what another file has."""
+        """Write a file, whole or not at all: some bytes, or what another file has.
+
+        Raises:
+            FullError: There is no room.
+        """
 
     def in_place(self, name: str, size: int) -> Path | None:
         """Where a file can be read as it lies there; None if it has to be fetched.
