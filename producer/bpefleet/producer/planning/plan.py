@@ -9,7 +9,6 @@ import os
 import re
 from collections import defaultdict
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from msgspec import Struct
@@ -292,7 +291,7 @@ class Plan(Struct, frozen=True):
         """A chunk in words: `corpus.txt [64.0-96.0 MiB]`, `a.parquet [rows 0-1,000]`."""
         first, start, end = self.chunks[chunk][0]
         file = self.files[first]
-        name = Path(file.path).name
+        name = file.path.rpartition("/")[2]
         if (more := len(self.chunks[chunk]) - 1) > 0:
             return f"{name} and {more} more"
         if file.format in ROWS:
