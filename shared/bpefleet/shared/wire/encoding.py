@@ -66,7 +66,6 @@ class Encoded(Message, frozen=True):
     """What a worker reports of one encoded chunk; its tokens are in the piece that it wrote.
 
     Attributes:
-        sha256: Hex digest of the piece.
         size: Bytes of the piece.
         tokens: Ids in it.
         documents: Documents that end in it.
@@ -90,7 +89,6 @@ class Encoded(Message, frozen=True):
         key: Always empty: nothing is left in Redis.
     """
 
-    sha256: str
     size: Natural
     tokens: Natural
     documents: Natural
