@@ -14,7 +14,8 @@ use super::pairs::Pairs;
 use super::pulse::Pulse;
 use super::queue::Queue;
 use super::rewrite::{Joint, Rewriter};
-use super::tokens::{self, Tokens};
+use super::slot::{short_suffices, Slot};
+use super::tokens::{self, Tokens, INITIAL};
 use super::{Merge, MergeError, Merged, Options, Progress};
 
 /// More would not be positions that are short, but a word that is too long.
@@ -53,7 +54,7 @@ const MOST_USEFUL: usize = 16;
 /// # Ok::<(), MergeError>(())
 /// ```
 pub struct Shards {
-    arenas: Vec<Arena>,
+    arenas: Vec<Arena<u16>>,
     /// Of all words, each as often as it was counted; also of those that have no slots.
     bytes: u64,
 }
@@ -169,7 +170,11 @@ impl Shards {
     ) -> Result<Merged, MergeError> {
         let Self { arenas, bytes } = self;
         let mut merged = together(arenas, progress, |arena, member, pulse| {
-            merge_shard(arena, member, bytes, options, pulse)
+            if short_suffices(options.merges.saturating_add(INITIAL)) {
+                merge_shard(arena, member, bytes, options, pulse)
+            } else {
+                merge_shard(arena.widened(), member, bytes, options, pulse)
+            }
         })?;
         debug_assert!(merged.windows(2).all(|two| two[0] == two[1]), "in lockstep");
         Ok(merged.swap_remove(0))
@@ -202,8 +207,8 @@ where
 }
 
 /// The merges, found by one shard together with the others.
-fn merge_shard(
-    mut arena: Arena,
+fn merge_shard<S: Slot>(
+    mut arena: Arena<S>,
     mut member: Member<'_>,
     bytes: u64,
     options: &Options,
@@ -247,7 +252,7 @@ fn merge_shard(
 /// Sends for what the merges after this one will read. At low counts, where most merges are,
 /// many pairs are tied with few postings each, and the wait for their first cache lines would
 /// cost more than the work on them.
-fn look_ahead(queue: &Queue, pairs: &Pairs, arena: &Arena) {
+fn look_ahead<S: Slot>(queue: &Queue, pairs: &Pairs, arena: &Arena<S>) {
     /// Postings of a pair; for a longer list the rewriter looks ahead itself.
     const FIRST: usize = 128;
 
