@@ -206,13 +206,16 @@ class Plan(Struct, frozen=True):
         """How many chunks there are. Unlike `chunks`, this is known without reading them."""
         return self.corpus.chunk_count
 
-    def grow(self, file: SourceFile) -> None:
-        """Add a chunk that has arrived: a file by itself. What was planned before stays.
+    def grow(self, *files: SourceFile) -> None:
+        """Add chunks that have arrived, each a file by itself. What was planned before stays.
 
-        Another thread may be counting: the chunk is there once its file is.
+        Another thread may be counting: a chunk is there once all these files are.
         """
-        self.files.append(file)
-        self.chunks.append(len(self.files) - 1, file.extent)
+        first = len(self.files)
+        for file in files:
+            self.files.append(file)
+        for index, file in enumerate(files, first):
+            self.chunks.append(index, file.extent)
 
     @property
     def totals(self) -> Totals:
@@ -266,9 +269,13 @@ class Plan(Struct, frozen=True):
         """What a worker is told of a chunk that it is to encode; likewise."""
         if (encoding := self.encoding) is None:  # pragma: no cover
             raise AssertionError
+        # Of a text that arrived only the last part ends a document.
+        last = len(self.files) - 1 if encoding.arrived == "text" else 0
         return EncodeSpec(
             text=self.spec(chunk, errors),
-            ends=tuple(self.files.extent(i) == end for i, _, end in self.chunks[chunk]),
+            ends=tuple(
+                i >= last and self.files.extent(i) == end for i, _, end in self.chunks[chunk]
+            ),
             place=encoding.place,
             tokenizer=encoding.tokenizer,
             width=encoding.width,
