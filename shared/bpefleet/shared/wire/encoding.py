@@ -27,6 +27,8 @@ class Encoding(Message, frozen=True):
         width: Bytes of an id, or 0.
         separator: The id that ends each document; None for none.
         shard_size: A shard ends with the document with which it has so many tokens; 0: one shard.
+        arrived: What the corpus was, if it was no file: one text, whose parts are the files, or
+            records.
     """
 
     place: str
@@ -35,6 +37,7 @@ class Encoding(Message, frozen=True):
     width: Width
     separator: Natural | None
     shard_size: Natural
+    arrived: Literal["", "text", "records"] = ""
 
 
 class EncodeSpec(Message, frozen=True):
