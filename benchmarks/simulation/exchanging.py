@@ -69,7 +69,7 @@ class Exchanging:
             unique=part.unique,
             seconds=seconds,
             peak_rss=1 << 26,
-            worker=attempt.worker,
+            worker=attempt.worker.name,
             started=now - seconds,
             ended=now,
             damaged=damaged,

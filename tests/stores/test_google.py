@@ -30,12 +30,13 @@ def test_a_folder_of_a_google_bucket_is_listed_and_read(
     for file, data in (("a b.txt", text(DOCUMENTS)), ("c.jsonl", lines(DOCUMENTS))):
         (tmp_path / "corpus" / file).write_bytes(data)
         url = f"{s3_server}/{name}/corpus/{file.replace(' ', '%20')}"
-        headers = {"x-amz-acl": "public-read"}
+        headers = {"x-amz-acl": "public-read", "Content-Type": "application/octet-stream"}
         opener.open(urllib.request.Request(url, data, headers, method="PUT")).close()  # noqa: S310
 
-    outs = []
+    found = []
     for source in (f"gs://{name}/corpus", str(tmp_path / "corpus")):
-        outs.append(tmp_path / f"out-{len(outs)}")
-        train(source, vocab_size=600, out=outs[-1], workers=0, chunk_size=100_000)
+        out = tmp_path / f"out-{len(found)}"
+        train(source, vocab_size=600, out=out, workers=0, chunk_size=100_000)
+        found.append((out / "tokenizer.tiktoken").read_bytes())
 
-    assert len({(out / "tokenizer.tiktoken").read_bytes() for out in outs}) == 1
+    assert found[0] == found[1]

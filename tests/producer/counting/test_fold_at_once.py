@@ -23,7 +23,7 @@ from tests.eventually import PATIENCE
 from tests.producer.counting.desk import CHUNKS, Desk, aggregating, expected, make_plan, serve
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from bpefleet.producer.planning.plan import Plan
@@ -124,11 +124,11 @@ def test_an_event_that_cannot_be_acknowledged_now_comes_again(
     """Redis fails for a moment between the ledger and the event's acknowledgement."""
     acknowledge, refused = Events.acknowledge, set[int]()
 
-    async def fail(self: Events, *events: Event) -> None:
+    async def fail(self: Events, events: Sequence[Event], odd: Sequence[bytes] = ()) -> None:
         if now := {event.chunk for event in events if event.chunk % 3 == 0} - refused:
             refused.update(now)
             raise BusyLoadingError("loading")
-        await acknowledge(self, *events)
+        await acknowledge(self, events, odd)
 
     monkeypatch.setattr(Events, "acknowledge", fail)
     monkeypatch.setattr(fold, "_SMALL", small)

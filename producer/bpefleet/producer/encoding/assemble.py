@@ -13,6 +13,7 @@ from bpefleet.producer.encoding.formats import FORMATS, TABLES, shard_name
 from bpefleet.producer.encoding.layout import Contents, pieces_of, shards_of
 from bpefleet.producer.encoding.tables import write_table
 from bpefleet.producer.files.atomic import write_atomically
+from bpefleet.producer.planning.options import STANDARD_INPUT
 from bpefleet.shared.stores.places import place_of
 from bpefleet.shared.stores.urls import is_url
 from bpefleet.shared.tokens.index import SOURCES, VERSION, Index, ShardFile, ShardFiles, SourceLine
@@ -171,7 +172,8 @@ class Hashed:
 def _sources(
     plan: Plan, pieces: list[Piece], chunks: list[int], place: Place
 ) -> Iterator[SourceLine]:
-    """A line for each file of the corpus."""
+    """A line for each file of the corpus; one for all that arrived, whatever its parts are."""
+    arrived = plan.encoding is not None and bool(plan.encoding.arrived)
     tokens = documents = 0
     current: int | None = None
     before = (0, 0)
@@ -179,7 +181,7 @@ def _sources(
         with place.opened(piece.name) as file:
             parts = list(piece.parts(file))
         for (index, _, _), (more, ended) in zip(plan.chunks[chunk], parts, strict=True):
-            if index != current:
+            if current is None or (index != current and not arrived):
                 if current is not None:
                     yield _line(plan, current, before, (tokens, documents))
                 current, before = index, (tokens, documents)
@@ -189,10 +191,12 @@ def _sources(
 
 
 def _line(plan: Plan, index: int, first: tuple[int, int], end: tuple[int, int]) -> SourceLine:
+    arrived = plan.encoding is not None and bool(plan.encoding.arrived)
     return SourceLine(
-        path=plan.files[index].path,
+        path=STANDARD_INPUT if arrived else plan.files[index].path,
         token=first[0],
         tokens=end[0] - first[0],
         document=first[1],
         documents=end[1] - first[1],
+        source=plan.sources[plan.files.sources[index]].name,
     )

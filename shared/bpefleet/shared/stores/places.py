@@ -133,7 +133,7 @@ class _Writer(io.RawIOBase):
 
 def _create(path: Path) -> BinaryIO:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    return os.fdopen(os.open(path, flags, 0o666), "wb", buffering=1 << 20)
+    return os.fdopen(os.open(path, flags, 0o666), "wb", buffering=1 << 16)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -27,6 +27,8 @@ class Encoding(Message, frozen=True):
         width: Bytes of an id, or 0.
         separator: The id that ends each document; None for none.
         shard_size: A shard ends with the document with which it has so many tokens; 0: one shard.
+        arrived: What the corpus was, if it was no file: one text, whose parts are the files, or
+            records.
     """
 
     place: str
@@ -35,6 +37,7 @@ class Encoding(Message, frozen=True):
     width: Width
     separator: Natural | None
     shard_size: Natural
+    arrived: Literal["", "text", "records"] = ""
 
 
 class EncodeSpec(Message, frozen=True):
@@ -66,7 +69,6 @@ class Encoded(Message, frozen=True):
     """What a worker reports of one encoded chunk; its tokens are in the piece that it wrote.
 
     Attributes:
-        sha256: Hex digest of the piece.
         size: Bytes of the piece.
         tokens: Ids in it.
         documents: Documents that end in it.
@@ -90,7 +92,6 @@ class Encoded(Message, frozen=True):
         key: Always empty: nothing is left in Redis.
     """
 
-    sha256: str
     size: Natural
     tokens: Natural
     documents: Natural

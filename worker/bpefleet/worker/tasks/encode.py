@@ -45,7 +45,9 @@ def prepare(spec: object) -> None:
 def _encoder(place: str, digest: str) -> Encodes:
     from bpefleet.shared.tokenizer.parts import read_parts  # noqa: PLC0415  counting needs none
 
-    return read_parts(ENCODER, place, digest).tokenizer
+    made = read_parts(ENCODER, place, digest).tokenizer
+    made.encode("")  # the kernel's part is made at the first text: here, once for all work-horses
+    return made
 
 
 def encode_chunk(run: str, chunk: int, spec: EncodeSpec) -> Encoded:

@@ -22,7 +22,6 @@ from weakref import WeakValueDictionary
 
 from bpefleet.producer.queueing.retries import RETRIES
 from bpefleet.producer.store.history import FAILED, Attempt
-from bpefleet.shared.wire.keys import payload_prefix
 from bpefleet.shared.wire.kinds import KINDS, REDUCE
 from bpefleet.shared.wire.messages import Failed
 
@@ -126,7 +125,13 @@ class Folding:
         """Begin to handle events, but for those that are being handled already."""
         new = [event for event in events if (event.id, _unit(event)) not in self._tasks]
         busy = Counter(map(_unit, new)) + Counter(unit for _, unit in self._tasks)
-        small = [event for event in new if busy[_unit(event)] == 1 and self._is_small(event)]
+        small = [
+            event
+            for event in new
+            if busy[_unit(event)] == 1 and not isinstance(event.body, Failed)
+            # What is not in Redis takes no memory here.
+            if event.body.size <= _SMALL or not event.body.key
+        ]
         for group in ([small] if small else []) + [[e] for e in new if e not in small]:
             task = asyncio.create_task(self._handle(group))
             for event in group:
@@ -225,7 +230,7 @@ class Folding:
             for event in events:
                 if isinstance(event.body, Failed):
                     await self.failed(event.kind, event.chunk, event.body, event)
-                elif self._names_foreign(event, event.body):
+                elif event.body.key and not event.payload(self._plan.run):
                     odd = Failed("PayloadError", "its event names a foreign key", may_heal=True)
                     await self.failed(event.kind, event.chunk, odd, event)
                 else:
@@ -234,19 +239,9 @@ class Folding:
             # Only now: until the run directory has it, the event is all that tells of it,
             # and a good payload is the chunk's only copy.
             await asyncio.to_thread(self._journal.sync)
-            await self._events.acknowledge(*events)
+            await self._events.acknowledge(events)
             for event in events:
                 logger.debug("event %s is acknowledged", event.id, extra={"chunk": event.chunk})
-
-    def _names_foreign(self, event: Event, result: Result) -> bool:
-        """Whether an event names a payload that is not of its chunk."""
-        prefix = payload_prefix(self._plan.run, event.chunk, event.kind)
-        return bool(result.key) and not result.key.startswith(prefix)
-
-    def _is_small(self, event: Event) -> bool:
-        """Whether an event can be handled together with others."""
-        body = event.body
-        return not isinstance(body, Failed) and (body.size <= _SMALL or not body.key)
 
     async def _fold(self, results: Sequence[tuple[Event, Result]]) -> None:
         new: list[tuple[Event, Result]] = []

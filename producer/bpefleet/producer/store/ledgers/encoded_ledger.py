@@ -102,7 +102,7 @@ class EncodedLedger:
             self.chunks.add(chunk)
             self.pieces[chunk] = each
             sums = _sums(each)
-            source = self._sources[chunk]
+            source = self._sources[chunk] if self._sources else 0  # none while a corpus arrives
             self.totals = self.totals.plus(sums)
             self.by_source[source] = self.by_source.get(source, Totals()).plus(sums)
             self.tokens += each.tokens

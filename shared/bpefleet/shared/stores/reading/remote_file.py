@@ -151,3 +151,8 @@ class _Stream(io.RawIOBase):
         data = self._file.pread(length, self._at)
         self._at += len(data)
         return data
+
+    def readinto(self, room: Any) -> int:
+        data = self.read(len(room))
+        room[: len(data)] = data
+        return len(data)
