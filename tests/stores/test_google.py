@@ -33,7 +33,7 @@ def test_a_folder_of_a_google_bucket_is_listed_and_read(
         headers = {"x-amz-acl": "public-read", "Content-Type": "application/octet-stream"}
         opener.open(urllib.request.Request(url, data, headers, method="PUT")).close()  # noqa: S310
 
-    found = []
+    found: list[bytes] = []
     for source in (f"gs://{name}/corpus", str(tmp_path / "corpus")):
         out = tmp_path / f"out-{len(found)}"
         train(source, vocab_size=600, out=out, workers=0, chunk_size=100_000)
