@@ -159,20 +159,6 @@ class Ledger:
         """About how many different pre-tokens there are in the chunks that this process folded."""
         return self._distinct.estimate
 
-    def add(self, chunk: int, counted: Counted, payload: bytes) -> bool:
-        """Fold one chunk. False if it was folded before.
-
-        Raises:
-            PayloadError: As `add_together` returns it.
-            OutputError: As `add_together`.
-        """
-        if chunk in self.chunks:
-            return False
-        for wrong in self.add_together([(chunk, counted, payload)]):
-            if wrong is not None:
-                raise wrong
-        return True
-
     def add_together(
         self, items: Sequence[tuple[int, Counted, bytes]]
     ) -> list[PayloadError | None]:
