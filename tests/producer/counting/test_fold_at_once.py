@@ -21,6 +21,7 @@ from bpefleet.shared.wire.keys import events_key
 from bpefleet.shared.wire.messages import Counted, Failed
 from tests.eventually import PATIENCE
 from tests.producer.counting.desk import CHUNKS, Desk, aggregating, expected, make_plan, serve
+from tests.producer.store.one_chunk import fold as fold_one
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -181,7 +182,7 @@ def test_threads_may_add_to_the_ledger_at_once(
         counts.add_all({"the": 1, f"word{chunk}": 1})
         payload = counts.encode(digest)
         counted = Counted("", "", len(payload), 20, 2, 2, 0, 0, 0.1, 1, "", 0.0, 0.1)
-        return ledger.add(chunk, counted, payload)
+        return fold_one(ledger, chunk, counted, payload)
 
     async def together() -> list[bool]:
         return await asyncio.gather(*(asyncio.to_thread(add, chunk) for chunk in range(many)))

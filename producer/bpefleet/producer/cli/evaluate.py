@@ -37,13 +37,7 @@ from bpefleet.producer.cli.options import EXIT_CODES
     show_default="<|endoftext|>",
     help="Separates documents of plain text; part of none. Repeat for several.",
 )
-@click.option(
-    "--errors",
-    type=click.Choice(["strict", "replace"]),
-    default="strict",
-    show_default=True,
-    help="Bytes that are not UTF-8: stop at them, or measure U+FFFD in their place.",
-)
+@options_.errors_option("measure")
 @options_.format_options
 @options_.quiet_option
 @click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")

@@ -10,7 +10,6 @@ import re
 from collections import defaultdict
 from contextlib import suppress
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from msgspec import Struct
@@ -300,7 +299,7 @@ class Plan(Struct, frozen=True, dict=True):
         """A chunk in words: `corpus.txt [64.0-96.0 MiB]`, `a.parquet [rows 0-1,000]`."""
         first, start, end = self.chunks[chunk][0]
         file = self.files[first]
-        name = Path(file.path).name
+        name = file.path.rpartition("/")[2]
         if (more := len(self.chunks[chunk]) - 1) > 0:
             return f"{name} and {more} more"
         if file.format in ROWS:

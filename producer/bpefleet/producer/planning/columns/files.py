@@ -8,13 +8,14 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Sequence
-from itertools import islice, pairwise
+from itertools import groupby, islice, pairwise
 from typing import TYPE_CHECKING, Final, overload
 
 from bpefleet.producer.planning.columns.group import Group
 from bpefleet.producer.planning.columns.source_file import SourceFile
 from bpefleet.producer.planning.columns.texts import Texts
 from bpefleet.shared.corpus.formats import ROWS, TEXT
+from bpefleet.shared.stores.urls import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -119,6 +120,17 @@ class Files(Sequence[SourceFile]):
         ):  # of files that are being added, only those that are there
             yield source, size if expected == _UNKNOWN else expected
 
+    def facts(self) -> Iterator[tuple[str, int, int]]:
+        """Of each file that is no object in a store its path, size and time of change."""
+        end = 0
+        for code, alike in groupby(self._folders.codes):
+            first, end = end, end + sum(1 for _ in alike)
+            folder = self._folders.values[code]
+            if not is_url(folder):
+                names = self._names.part(first, end)
+                paths = (folder + name for name in names)
+                yield from zip(paths, self._sizes[first:end], self._changed[first:end], strict=True)
+
     @property
     def formats(self) -> tuple[str, ...]:
         """The formats of the files, each once."""
@@ -138,6 +150,11 @@ class Files(Sequence[SourceFile]):
     def folders(self) -> tuple[str, ...]:
         """The folders of the files, each once, as their paths begin."""
         return tuple(self._folders.values)
+
+    @property
+    def has_remote(self) -> bool:
+        """Whether any of them are objects in a store."""
+        return any(map(is_url, self.folders))
 
     @property
     def one_of_each_folder(self) -> list[SourceFile]:
@@ -203,8 +220,11 @@ class Files(Sequence[SourceFile]):
         for index, frames in enumerate(group.frames, start=len(self)):
             if frames:
                 self._frames[index] = frames
-        self._folders.extend([group.folder] * count)
-        self._formats.extend(group.formats or [TEXT] * count)
+        self._folders.repeat(group.folder, count)
+        if group.formats:
+            self._formats.extend(group.formats)
+        else:
+            self._formats.repeat(TEXT, count)
         self._names.extend(group.names)
         for column, texts in ((self._called, group.called), (self._versions, group.versions)):
             for index, text in enumerate(texts, start=len(self)):
@@ -247,10 +267,13 @@ class _Codes:
         self._known: dict[str, int] = {}
 
     def append(self, value: str) -> None:
+        self.repeat(value, 1)
+
+    def repeat(self, value: str, count: int) -> None:
         if (code := self._known.get(value)) is None:
             code = self._known[value] = len(self.values)
             self.values.append(value)
-        self.codes.append(code)
+        self.codes.extend([code] * count)
 
     def extend(self, values: Sequence[str]) -> None:
         for value in values:
