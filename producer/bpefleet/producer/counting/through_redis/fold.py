@@ -1,4 +1,4 @@
-"""Handles events: a chunk's result goes into the run directory, or into the history why not.
+"""Handles events: puts a chunk's result into the run directory, and its attempt into the history.
 
 How a result is stored is its kind's to say (`kinds`); here is what all kinds have in common.
 
