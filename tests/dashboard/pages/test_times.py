@@ -118,7 +118,7 @@ def test_merging_tells_the_time_left(text: Path, tmp_path: Path) -> None:
         view = MergingView(status, progress)
         status.mirror = shown.append
         status.now = sample_snapshot(stage="merge", merges=1000, eta=None)
-        view._pace.see(0, time.monotonic() - 4)
+        view._stage.pace.see(0, time.monotonic() - 4)
         view.merged(200, Picked((), ()))
         status.close()
     merging = shown[0]

@@ -64,13 +64,7 @@ if TYPE_CHECKING:
     metavar="SIZE",
     help="Text in one job, at most about. No shard depends on it.",
 )
-@click.option(
-    "--errors",
-    type=click.Choice(["strict", "replace"]),
-    default="strict",
-    show_default=True,
-    help="Bytes that are not UTF-8: stop at them, or encode U+FFFD in their place.",
-)
+@options_.errors_option("encode")
 @options_.source_format_options
 @options_.spool_option
 @options_.encode_resource_options
@@ -113,10 +107,7 @@ def encode(sources: tuple[str, ...], *, out: Path, as_json: bool, **options: Any
     "--chunk-size", type=Size(), show_default="256MiB, or 16MiB with a regex", metavar="SIZE",
     help="Text in one job, at most about.",
 )  # fmt: skip
-@click.option(
-    "--errors", type=click.Choice(["strict", "replace"]), default="strict", show_default=True,
-    help="Bytes that are not UTF-8: stop at them, or take U+FFFD in their place.",
-)  # fmt: skip
+@options_.errors_option("take")
 @options_.source_format_options
 @options_.spool_option
 @options_.encode_resource_options

@@ -37,13 +37,7 @@ from bpefleet.producer.cli.options import EXIT_CODES, Size
     show_default="<|endoftext|>",
     help="Separates documents of plain text; part of none. Repeat for several.",
 )
-@click.option(
-    "--errors",
-    type=click.Choice(["strict", "replace"]),
-    default="strict",
-    show_default=True,
-    help="Bytes that are not UTF-8: stop at them, or measure U+FFFD in their place.",
-)
+@options_.errors_option("measure")
 @click.option(
     "-o", "--out", type=click.Path(path_type=Path), metavar="DIR",
     help="Keep the run of workers there, to go on with if it is stopped; workers on other machines "

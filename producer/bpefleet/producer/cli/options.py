@@ -317,6 +317,19 @@ from_counts_option = click.option(
     "it. A Parquet file of ours says by which pattern and special tokens; of others, "
     "--pattern and --special-token must.",
 )
+
+
+def errors_option(verb: str) -> _Option:
+    """The option `--errors` of a command; `verb` is what it does with the text."""
+    return click.option(
+        "--errors",
+        type=click.Choice(["strict", "replace"]),
+        default="strict",
+        show_default=True,
+        help=f"Bytes that are not UTF-8: stop at them, or {verb} U+FFFD in their place.",
+    )
+
+
 allow_fewer_option = click.option(
     "--allow-fewer-merges",
     is_flag=True,

@@ -211,5 +211,5 @@ def _line(plan: Plan, index: int, first: tuple[int, int], end: tuple[int, int]) 
         tokens=end[0] - first[0],
         document=first[1],
         documents=end[1] - first[1],
-        source=plan.sources[plan.files.source(index)].name,
+        source=plan.sources[plan.files.sources[index]].name,
     )

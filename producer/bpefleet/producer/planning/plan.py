@@ -9,7 +9,7 @@ import os
 import re
 from collections import defaultdict
 from contextlib import suppress
-from pathlib import Path
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self
 
 from msgspec import Struct
@@ -87,7 +87,7 @@ class Head(Message, frozen=True):
         return self
 
 
-class Plan(Struct, frozen=True):
+class Plan(Struct, frozen=True, dict=True):
     """What a run counts.
 
     Attributes:
@@ -191,12 +191,12 @@ class Plan(Struct, frozen=True):
         )
         return written(head.to_bytes(), self.corpus)
 
-    @property
+    @cached_property
     def files(self) -> Files:
         """The corpus's files."""
         return self.corpus.files
 
-    @property
+    @cached_property
     def chunks(self) -> Chunks:
         """For each chunk its segments: index into `files`, start, end (bytes, or rows)."""
         return self.corpus.chunks
@@ -244,7 +244,7 @@ class Plan(Struct, frozen=True):
 
     def source_of(self, chunk: int) -> PlannedSource:
         """The source of a chunk."""
-        return self.sources[self.files.source(self.chunks.first_file(chunk))]
+        return self.sources[self.files.sources[self.chunks.begin(chunk)[0]]]
 
     def spec(self, chunk: int, errors: str = "") -> CountSpec:
         """What a worker is told of a chunk; `errors` in place of what the plan says of them."""
@@ -301,7 +301,7 @@ class Plan(Struct, frozen=True):
         """A chunk in words: `corpus.txt [64.0-96.0 MiB]`, `a.parquet [rows 0-1,000]`."""
         first, start, end = self.chunks[chunk][0]
         file = self.files[first]
-        name = Path(file.path).name
+        name = file.path.rpartition("/")[2]
         if (more := len(self.chunks[chunk]) - 1) > 0:
             return f"{name} and {more} more"
         if file.format in ROWS:

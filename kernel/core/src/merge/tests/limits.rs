@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::super::{Merge, MergeError, Shards, TieBreak};
 use super::random::Random;
-use super::{learn, merged, options};
+use super::{learn, options};
 
 #[test]
 fn nothing_to_merge_is_no_error() {
@@ -36,22 +36,6 @@ fn one_very_long_word_takes_no_quadratic_time() {
     let merges = learn(&[(&word, 1)], &options(2000, TieBreak::LexMax)).expect("within limits");
     assert_eq!(merges.len(), 2000);
     assert!(merges.windows(2).all(|pair| pair[0].count >= pair[1].count));
-}
-
-#[test]
-fn symbols_outgrow_16_bits() {
-    /// As many as there are symbols of 16 bits for, without one.
-    const MOST: usize = (1 << 16) - 1 - 257;
-
-    let mut random = Random(11);
-    let word: Vec<u8> = (0..400_000)
-        .map(|_| u8::try_from(random.below(256)).expect("a byte"))
-        .collect();
-    let short = merged(&[(&word, 1)], &options(MOST, TieBreak::RawId)).expect("within limits");
-    let long = merged(&[(&word, 1)], &options(MOST + 1, TieBreak::RawId)).expect("within limits");
-    assert_eq!(long.merges.len(), MOST + 1);
-    assert_eq!(long.merges[..MOST], short.merges);
-    assert_eq!(long.tokens, short.tokens - long.merges[MOST].count);
 }
 
 #[test]

@@ -124,6 +124,7 @@ class Aggregator:
             payloads=payloads,
             attempts=attempts,
         )
+        self._arriving = True
         self._next_glance = 0.0
         self._halted = False
         self._held = False
@@ -136,7 +137,6 @@ class Aggregator:
             while await self._take(None):
                 await self._folding.wait()
             while self._goes_on() or await self._reduces():
-                self._look_what_arrived()
                 if self._reducing is not None:
                     await self._reducing.look()
                 if glances := self._glances():
@@ -173,8 +173,9 @@ class Aggregator:
 
     def _look_what_arrived(self) -> None:
         """Have the chunks counted that are there by now, of a corpus that arrives."""
-        more = self._arrived.open  # first: what comes last is there once nothing more comes
-        self.states.arrive(self._plan.chunk_count, more=more)
+        # First: what comes last is there once nothing more comes.
+        self._arriving = self._arrived.open
+        self.states.arrive(self._plan.chunk_count, more=self._arriving)
 
     def _wait_ms(self, *, due: bool) -> int | None:
         """How long to wait for events."""
@@ -195,6 +196,8 @@ class Aggregator:
 
     def _goes_on(self) -> bool:
         """Whether any chunk is left to be folded, or a retry of those that failed is waited for."""
+        if self._arriving:
+            self._look_what_arrived()
         held, self._held = self._held, self.states.held
         if self._held and not held:
             logger.warning(

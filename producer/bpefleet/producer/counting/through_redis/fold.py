@@ -1,4 +1,4 @@
-"""Handles events: a chunk's result goes into the run directory, or into the history why not.
+"""Handles events: puts a chunk's result into the run directory, and its attempt into the history.
 
 How a result is stored is its kind's to say (`kinds`); here is what all kinds have in common.
 
@@ -22,7 +22,7 @@ from weakref import WeakValueDictionary
 
 from bpefleet.producer.queueing.retries import RETRIES
 from bpefleet.producer.store.history import FAILED, Attempt
-from bpefleet.shared.wire.keys import payload_prefix
+from bpefleet.shared.errors import FullError
 from bpefleet.shared.wire.kinds import KINDS, REDUCE
 from bpefleet.shared.wire.messages import Failed
 
@@ -43,6 +43,8 @@ logger = logging.getLogger(__name__)
 
 Unit: TypeAlias = "tuple[str, int]"
 """A kind of job, and a chunk."""
+_TELL_AGAIN: Final = 60.0
+"""Seconds after which it is told again that the run waits for room."""
 _AT_ONCE: Final = 2
 """Payloads in memory."""
 _MOST: Final = 64
@@ -92,6 +94,7 @@ class Folding:
         self._tasks: dict[tuple[str, Unit], asyncio.Task[None]] = {}
         self._locks: WeakValueDictionary[Unit, asyncio.Lock] = WeakValueDictionary()
         self._room = asyncio.Semaphore(_AT_ONCE)
+        self._told_until = 0.0
         self._spent: set[str] = set()
         """Keys of payloads that were of no use, and are gone."""
 
@@ -126,7 +129,13 @@ class Folding:
         """Begin to handle events, but for those that are being handled already."""
         new = [event for event in events if (event.id, _unit(event)) not in self._tasks]
         busy = Counter(map(_unit, new)) + Counter(unit for _, unit in self._tasks)
-        small = [event for event in new if busy[_unit(event)] == 1 and self._is_small(event)]
+        small = [
+            event
+            for event in new
+            if busy[_unit(event)] == 1 and not isinstance(event.body, Failed)
+            # What is not in Redis takes no memory here.
+            if event.body.size <= _SMALL or not event.body.key
+        ]
         for group in ([small] if small else []) + [[e] for e in new if e not in small]:
             task = asyncio.create_task(self._handle(group))
             for event in group:
@@ -198,14 +207,19 @@ class Folding:
         await asyncio.to_thread(self._journal.add, made)
         if pause is not None:
             what = failure.error.partition("\n")[0]
-            logger.warning(
-                "%s (%s): %s; it is %s again, retry %d of %d%s",
+            number = states.retries.failed(chunk)
+            waits = failure.kind == FullError.__name__
+            told = waits and now < self._told_until
+            if waits and not told:  # all workers say so
+                self._told_until = now + _TELL_AGAIN
+            logger.log(
+                logging.DEBUG if told else logging.WARNING,
+                "%s (%s): %s; it is %s again, %s%s",
                 kind.unit(chunk),
                 describe(chunk),
                 what,
                 kind.done,
-                number := states.retries.failed(chunk),
-                RETRIES,
+                "as often as it takes" if waits else f"retry {number} of {RETRIES}",
                 f" in {pause:.0f} s" if pause else "",
                 extra={"chunk": chunk, "attempt": number, "worker": failure.worker},
             )
@@ -225,7 +239,7 @@ class Folding:
             for event in events:
                 if isinstance(event.body, Failed):
                     await self.failed(event.kind, event.chunk, event.body, event)
-                elif self._names_foreign(event, event.body):
+                elif event.body.key and not event.payload(self._plan.run):
                     odd = Failed("PayloadError", "its event names a foreign key", may_heal=True)
                     await self.failed(event.kind, event.chunk, odd, event)
                 else:
@@ -234,19 +248,9 @@ class Folding:
             # Only now: until the run directory has it, the event is all that tells of it,
             # and a good payload is the chunk's only copy.
             await asyncio.to_thread(self._journal.sync)
-            await self._events.acknowledge(*events)
+            await self._events.acknowledge(events)
             for event in events:
                 logger.debug("event %s is acknowledged", event.id, extra={"chunk": event.chunk})
-
-    def _names_foreign(self, event: Event, result: Result) -> bool:
-        """Whether an event names a payload that is not of its chunk."""
-        prefix = payload_prefix(self._plan.run, event.chunk, event.kind)
-        return bool(result.key) and not result.key.startswith(prefix)
-
-    def _is_small(self, event: Event) -> bool:
-        """Whether an event can be handled together with others."""
-        body = event.body
-        return not isinstance(body, Failed) and (body.size <= _SMALL or not body.key)
 
     async def _fold(self, results: Sequence[tuple[Event, Result]]) -> None:
         new: list[tuple[Event, Result]] = []
