@@ -140,7 +140,7 @@ def test_workers_tell_the_same_for_any_chunks(
         f'[packed]\npaths = "{corpus}/lines.jsonl.gz"\n'
     )
     for at, sources in enumerate(([taken], [corpus / "plain.txt", corpus / "lines.jsonl"])):
-        given = (*sources, "-t", runs[0], "-t", runs[1])
+        given: list[str | Path] = [*sources, "-t", runs[0], "-t", runs[1]]
         out = tmp_path / str(at)
         more = ("--workers", str(workers), "--chunk-size", "4096", "-o", out)
         assert _told(*given, *more) == _told(*given)

@@ -132,7 +132,7 @@ def evaluation_of(folder: Path) -> Evaluation:
     if plan.encoding is None or plan.encoding.format != MEASURED:
         raise OutputError(f"{folder} is no run that evaluates")
     judged = read_judged(plan.encoding.place, plan.encoding.tokenizer)
-    files = Counter(plan.files.source(index) for index in range(len(plan.files)))
+    files = Counter(plan.files.sources)
     sources = [(name, files[index]) for index, name in enumerate(judged.sources)]
     return told(judged.candidates(threads=0), sources, read_sums(folder).sources)
 
