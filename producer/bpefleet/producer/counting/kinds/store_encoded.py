@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class StoreEncoded:
-    """Puts what is said of pieces into a run's ledger; see `kinds.Stores`."""
+    """Puts what is said of pieces into a run's ledger; see `work.Stores`."""
 
     def __init__(self, session: Session, _signer: Signer) -> None:
         """Prepare to store."""
