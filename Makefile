@@ -20,6 +20,10 @@ MARKED := grep -rl --include='test_*.py' -w tests -e
 AARCH64 := aarch64-unknown-linux-gnu
 KERNEL := $(shell find kernel -name target -prune -o \( -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name Cargo.lock \) -print)
 
+# An image of Python may forbid what it compiles to be kept. Then each of the thousands of processes
+# that tests start would compile what was changed since `make install`, and pytest all test files.
+export PYTHONDONTWRITEBYTECODE =
+
 .DEFAULT_GOAL := help
 .PHONY: help install train test test-rust test-page test-python test-slow test-aarch64 fuzz
 .PHONY: lint lint-python lint-rust format bench soak audit clean

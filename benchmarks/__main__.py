@@ -29,11 +29,13 @@ _PARTS: Final = {
     "remote": "Counting files from an object store on this machine, one core.",
     "merge": "The merge loop, one core.",
     "encode": "Encoding by one vocabulary, cold and warm, beside other encoders.",
+    "heaps": "How different pre-tokens grow, and how rare they are: a law fitted to each corpus.",
     "whole": "From the command's start to its last file, beside every peer at its best.",
     "records": "The same from JSON Lines and Parquet, beside who reads these, too.",
     "memory": "Peak memory of all processes together.",
     "queue": "CPU time that server and workers add to a run in one process.",
     "scaling": "The count stage with one worker and with two.",
+    "encode-fleet": "Encoding a corpus with one worker and with two, and how much is not encoding.",
     "watched": "A run that is watched by all means, beside one that is not.",
     "tiny": "133 kB: the command with its server, and in process.",
 }
@@ -88,7 +90,7 @@ class _Part:
 
     def __call__(self, settings: Settings) -> None:
         """Measure, print, record."""
-        results = import_module(f"benchmarks.parts.{self.name}").run(settings)
+        results = import_module(f"benchmarks.parts.{self.name.replace('-', '_')}").run(settings)
         for text in (*results.notes, report.skipped(results)):
             if text:
                 print(text)

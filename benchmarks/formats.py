@@ -57,8 +57,10 @@ def count(task: Task, watch: Stopwatch, /) -> list[bytes]:
     from bpefleet.kernel.segments import count_segments  # noqa: PLC0415  only where it is measured
     from bpefleet.producer.planning.finding.sources import find_files  # noqa: PLC0415  likewise
     from bpefleet.shared.corpus.reading import count_spec  # noqa: PLC0415  likewise
+    from bpefleet.shared.process.startup import keep_freed_memory  # noqa: PLC0415  likewise
     from bpefleet.shared.wire.messages import CountSpec  # noqa: PLC0415  likewise
 
+    keep_freed_memory()
     files = find_files(task.files)
     segments = tuple(file.segment(0, file.extent) for file in files)
     if any(segment.format in {"parquet", "arrow"} for segment in segments):

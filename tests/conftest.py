@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from redis import Redis
+    from xdist.remote import Producer
+
+    from tests.together import FoldersTogether
 
 # Before the first temporary directory is made. Processes of pytest-xdist get theirs below it.
 if folder := in_memory():
@@ -33,8 +36,9 @@ if folder := in_memory():
 os.environ["TIKTOKEN_CACHE_DIR"] = ""
 
 ROOT: Final = Path(__file__).parent
+FIRST: Final = ("faults/test_silence.py", "dashboard/pages", "stores")
+"""What waits for a minute, and the folders whose files go to one process: see tests/together.py."""
 SHORT: Final = {"exactness", "kernel", "producer", "shared"}
-WAITS: Final = "test_silence.py"
 
 # For properties: no deadline, which a busy machine misses; in CI the same examples each time.
 settings.register_profile(
@@ -50,16 +54,27 @@ settings.load_profile("bpefleet")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave most combinations to the slow tests, where a test says so, and put files in order.
 
-    First the file that waits for a minute, last the folders whose files are short: so no process
-    ends long after the others.
+    First what takes one process long, last the folders whose files are short: so no process ends
+    long after the others.
     """
     leave_most_to_the_slow(items)
-    items.sort(
-        key=lambda item: (
-            item.path.name != WAITS,
-            item.path.relative_to(ROOT).parts[0] in SHORT,
-        )
-    )
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> tuple[int, bool]:
+    path = item.path.relative_to(ROOT)
+    first = [path.as_posix().startswith(each) for each in FIRST]
+    return (first.index(True) if any(first) else len(first), path.parts[0] in SHORT)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FoldersTogether | None:
+    """Hand out tests by file, some by folder; another `--dist` is left alone."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from tests.together import FoldersTogether  # noqa: PLC0415  it needs pytest-xdist
+
+    return FoldersTogether(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from bpefleet.producer.cli.printing.status import show
 from bpefleet.producer.store.directory import PLAN
-from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.tokenizer.files.names import MANIFEST
 
 _PAUSE: Final = 0.02
 _SCRAPE_EVERY: Final = 1.0

@@ -5,38 +5,126 @@ from __future__ import annotations
 import secrets
 import time
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from benchmarks.simulation.commands import Script, word
 from benchmarks.simulation.corpus import Answer
-from bpefleet.shared.queue.jobs import RESULT_TTL
 from bpefleet.shared.wire import keys, rq_keys
 from bpefleet.shared.wire.event import event_fields
 from bpefleet.shared.wire.failures import LOST_AFTER
 from bpefleet.shared.wire.messages import Counted, Reduced
 
 if TYPE_CHECKING:
-    from redis.client import Pipeline
-
     from bpefleet.shared.trust.signing import Signer
 
-_SLACK = 60
+_SLACK: Final = 60
 """Seconds that RQ adds to what it says of an execution."""
-_WIP = f"rq:wip:{keys.QUEUE}"
-_FINISHED = f"rq:finished:{keys.QUEUE}"
+_WIP: Final = f"rq:wip:{keys.QUEUE}"
+_LOG: Final = "a line\n" * 8
+
+_BEGINS: Final = Script(
+    "HSET {execution} id {id} job_id {job_id} created_at {now} last_heartbeat {now} "
+    "worker_name {name}",
+    f"EXPIRE {{execution}} {LOST_AFTER}",
+    "ZADD {executions} {abandoned} {id}",
+    f"EXPIRE {{executions}} {LOST_AFTER + _SLACK}",
+    f"ZADD {_WIP} {{silent}} {{attempt}}",
+    "SADD {at} {attempt}",
+    f"EXPIRE {{at}} {LOST_AFTER + _SLACK}",
+    "HSET {worker} state busy",
+    "PING",
+    "HSET {worker} last_heartbeat {date}",
+    f"EXPIRE {{worker}} {LOST_AFTER}",
+    f"EXPIRE {{at}} {LOST_AFTER}",
+    "HSET {job} last_heartbeat {date}",
+    "HSET {job} last_heartbeat {date} status started started_at {date} worker_name {name}",
+    "PERSIST {job}",
+    f"LREM {rq_keys.TAKEN} 1 {{job_id}}",
+    *(
+        ("HSET", "{job}", keys.STAGE_FIELD, stage, keys.LOG_FIELD, _LOG)
+        for stage in ("count", "encode", "publish")
+    ),
+)
+"""A worker takes a job, forks, and its work-horse begins."""
+
+_HEARTBEAT: Final = Script(
+    "HSET {worker} last_heartbeat {date}",
+    f"EXPIRE {{worker}} {LOST_AFTER}",
+    f"EXPIRE {{at}} {LOST_AFTER}",
+    "HSET {execution} last_heartbeat {now}",
+    f"EXPIRE {{execution}} {LOST_AFTER}",
+    "ZADD {executions} {abandoned} {id}",
+    f"ZADD {_WIP} {{silent}} {{attempt}}",
+    "HSET {job} last_heartbeat {date}",
+)
+"""The sign of life of a worker whose work-horse is at a chunk."""
+
+_ENDS: Final = Script(
+    "HSET {job} last_heartbeat {date}",
+    "SMEMBERS {dependents}",
+    "HINCRBY {worker} successful_job_count 1",
+    "HINCRBYFLOAT {worker} total_working_time {seconds}",
+    "XADD {events} * chunk {chunk} attempt {tried} outcome {outcome} body {body} "
+    "signature {signature}",
+    f"EXPIRE {{events}} {keys.EVENTS_TTL}",
+    "UNLINK {job}",
+    "DEL {execution}",
+    f"ZREM {_WIP} {{attempt}}",
+    "ZREM {executions} {id}",
+    "SREM {at} {attempt}",
+    "HSET {worker} state idle",
+)
+"""A work-horse tells what came of its job."""
+
+_LEAVES: Final = Script(f"SET {{payload}} {{counts}} EX {keys.PAYLOAD_TTL}")
+
+
+@dataclass(slots=True)
+class Worker:
+    """A generated worker.
+
+    Attributes:
+        name: Its name.
+        heard: When it last gave a sign of life.
+        words: What it says of itself.
+    """
+
+    name: str
+    heard: float = 0.0
+    words: dict[bytes, bytes] = field(init=False)
+
+    def __post_init__(self) -> None:
+        key = rq_keys.worker_key(self.name)
+        self.words = {
+            b"name": word(self.name),
+            b"worker": word(key),
+            b"at": word(f"{key}:executions"),
+            b"host": word(self.name.rpartition("-")[0]),
+        }
 
 
 @dataclass
 class Attempt:
-    """An attempt that a generated worker is at."""
+    """An attempt that a generated worker is at.
+
+    Attributes:
+        job: The job's id.
+        worker: Who is at it.
+        fields: What Redis has of the job.
+        answer: What it will answer with.
+        id: Its name among RQ's executions.
+        begun: When it began.
+    """
 
     job: str
-    worker: str
-    fields: dict[bytes, bytes]
+    worker: Worker
+    fields: Mapping[bytes, bytes]
     answer: Answer
     id: str = field(default_factory=lambda: secrets.token_hex(16))
     begun: float = field(default_factory=time.time)
@@ -64,85 +152,50 @@ class Attempt:
         _, _, (_, _, spec), _ = orjson.loads(zlib.decompress(self.fields[b"data"]))
         return dict(spec)
 
-    @property
-    def digest(self) -> str:
-        """The digest that counts must carry."""
-        return str(self.spec["digest"])
+    @cached_property
+    def _words(self) -> dict[bytes, bytes]:
+        name, job = f"{self.job}:{self.id}", rq_keys.job_key(self.job)
+        return self.worker.words | {
+            b"id": word(self.id),
+            b"job_id": word(self.job),
+            b"job": word(job),
+            b"dependents": word(job + b":dependents"),
+            b"attempt": word(name),
+            b"execution": word(f"rq:execution:{name}"),
+            b"executions": word(f"rq:executions:{self.job}"),
+        }
 
-    def heartbeat(self, pipeline: Pipeline) -> None:
-        """The sign of life of a work-horse."""
-        name = f"{self.job}:{self.id}"
-        worker = rq_keys.worker_key(self.worker)
-        now = time.time()
-        pipeline.expire(f"{worker}:executions", LOST_AFTER + _SLACK)
-        pipeline.hset(f"rq:execution:{name}", "last_heartbeat", now)
-        pipeline.expire(f"rq:execution:{name}", LOST_AFTER)
-        pipeline.zadd(f"rq:executions:{self.job}", {self.id: now + LOST_AFTER + _SLACK})
-        pipeline.zadd(_WIP, {name: now + LOST_AFTER})
+    def begins(self, now: Mapping[bytes, bytes]) -> bytes:
+        """What is said at its begin."""
+        return _BEGINS.said({**self._words, **now})
 
+    def lives(self, now: Mapping[bytes, bytes]) -> bytes:
+        """What its worker says every few seconds."""
+        return _HEARTBEAT.said({**self._words, **now})
 
-def began(pipeline: Pipeline, attempt: Attempt) -> None:
-    """A worker takes a job, forks, and its work-horse begins."""
-    job, worker = rq_keys.job_key(attempt.job), rq_keys.worker_key(attempt.worker)
-    name, now, date = f"{attempt.job}:{attempt.id}", time.time(), _now()
-    pipeline.hset(
-        f"rq:execution:{name}",
-        mapping={
-            "id": attempt.id,
-            "job_id": attempt.job,
-            "created_at": now,
-            "last_heartbeat": now,
-            "worker_name": attempt.worker,
-        },
-    )
-    attempt.heartbeat(pipeline)
-    pipeline.expire(f"rq:executions:{attempt.job}", LOST_AFTER + _SLACK)
-    pipeline.sadd(f"{worker}:executions", name)
-    pipeline.hset(worker, "state", "busy")
-    pipeline.ping()
-    pipeline.hset(worker, "last_heartbeat", date)
-    pipeline.expire(worker, LOST_AFTER)
-    begins: Any = {"last_heartbeat": date, "status": "started", "started_at": date}
-    pipeline.hset(job, "last_heartbeat", date)
-    pipeline.hset(job, mapping=begins | {"worker_name": attempt.worker})
-    pipeline.persist(job)
-    pipeline.lrem(rq_keys.TAKEN, 1, attempt.job)
-    for stage in ("count", "encode", "publish"):
-        pipeline.hset(job, mapping={keys.STAGE_FIELD: stage, keys.LOG_FIELD: "a line\n" * 8})
+    def leaves(self, counted: Counted, payload: bytes) -> bytes:
+        """Its counts, left in Redis."""
+        return _LEAVES.said({b"payload": word(counted.key), b"counts": word(payload)})
+
+    def ends(self, now: Mapping[bytes, bytes], end: Counted | Reduced, signer: Signer) -> bytes:
+        """What is said at its end."""
+        tried = self.fields[b"enqueued_at"].decode()
+        event = event_fields(signer, self.run, self.chunk, tried, end, self.kind)
+        told = {name.encode(): word(value) for name, value in event.items()}
+        told[b"tried"] = told.pop(b"attempt")
+        facts = {b"events": word(keys.events_key(self.run)), b"seconds": word(end.seconds)}
+        return _ENDS.said({**self._words, **now, **told, **facts})
 
 
-def left(pipeline: Pipeline, attempt: Attempt, payload: bytes, signer: Signer) -> Counted:
-    """A work-horse leaves its counts in Redis."""
-    counted = counted_by(attempt, payload, signer)
-    pipeline.set(counted.key, payload, ex=keys.PAYLOAD_TTL)
-    return counted
-
-
-def ended(pipeline: Pipeline, attempt: Attempt, counted: Counted | Reduced, signer: Signer) -> None:
-    """A work-horse tells what came of its job, and its worker is idle again."""
-    job, worker = rq_keys.job_key(attempt.job), rq_keys.worker_key(attempt.worker)
-    pipeline.smembers(job + b":dependents")
-    pipeline.hincrby(worker, "successful_job_count", 1)
-    pipeline.hincrbyfloat(worker, "total_working_time", counted.seconds)
-    pipeline.hset(job, "status", "finished")
-    pipeline.hset(job, mapping=attempt.fields | {b"status": b"finished"})  # type: ignore[arg-type]
-    result = f"rq:results:{attempt.job}"
-    body: dict[Any, Any] = {"type": 1, "return_value": counted.to_bytes()}
-    pipeline.xadd(result, body, maxlen=10)
-    pipeline.expire(result, RESULT_TTL)
-    pipeline.zadd(_FINISHED, {attempt.job: time.time() + RESULT_TTL})
-    stream = keys.events_key(attempt.run)
-    tried = attempt.fields[b"enqueued_at"].decode()
-    event: Any = event_fields(signer, attempt.run, attempt.chunk, tried, counted, attempt.kind)
-    pipeline.xadd(stream, event)
-    pipeline.expire(stream, keys.EVENTS_TTL)
-    pipeline.expire(job, RESULT_TTL)
-    pipeline.expire(job + b":dependents", RESULT_TTL)
-    pipeline.delete(f"rq:execution:{attempt.job}:{attempt.id}")
-    pipeline.zrem(_WIP, f"{attempt.job}:{attempt.id}")
-    pipeline.zrem(f"rq:executions:{attempt.job}", attempt.id)
-    pipeline.srem(f"{worker}:executions", f"{attempt.job}:{attempt.id}")
-    pipeline.hset(worker, "state", "idle")
+def moment() -> dict[bytes, bytes]:
+    """What commands say of the time."""
+    now = time.time()
+    return {
+        b"now": word(now),
+        b"silent": word(now + LOST_AFTER),
+        b"abandoned": word(now + LOST_AFTER + _SLACK),
+        b"date": word(datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")),
+    }
 
 
 def counted_by(attempt: Attempt, payload: bytes, signer: Signer, file: str = "") -> Counted:
@@ -161,12 +214,8 @@ def counted_by(attempt: Attempt, payload: bytes, signer: Signer, file: str = "")
         unmatched=0,
         seconds=max(now - attempt.begun, 1e-6),
         peak_rss=1 << 26,
-        worker=attempt.worker,
+        worker=attempt.worker.name,
         started=attempt.begun,
         ended=now,
         scan_seconds=answer.seconds,
     )
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -30,7 +30,8 @@ _SECONDS: Final = click.FloatRange(0)
     type=click.Choice(PAYLOADS),
     default="small",
     show_default=True,
-    help="What each chunk's counts are of: nothing, 4 kB, or 64 MB of a corpus.",
+    help="What each chunk's counts are of: nothing, 4 kB, 64 MB by a law that was fitted to "
+    "English, or 64 MB of a corpus.",
 )
 @click.option(
     "--seconds",
@@ -124,11 +125,27 @@ def _sentences(scenario: Scenario, found: Simulated) -> list[str]:
         f"            {1000 * found.busiest_step:.0f} ms of CPU time the busiest step of its loop",
         f"            {1000 * found.longest_step:.0f} ms the longest step of its loop",
         f"            {found.late_steps} steps of more than 100 ms",
+        *(
+            f"            {1000 * step['seconds']:.0f} ms, {1000 * step['cpu']:.0f} of CPU time, "
+            f"{1000 * step['collecting']:.0f} of garbage collection: {step['step']}"
+            for step in found.worst_steps
+        ),
+        f"            {found.collecting * each:.3f} ms of garbage collection a chunk",
         f"  sums      {found.sums}, {found.sum_seconds * each:.1f} ms of workers' time a chunk",
         f"  Redis     {found.redis_cpu * each:.2f} ms of CPU time a chunk",
         f"            {found.redis_commands / found.chunks:.0f} commands a chunk",
         f"            {found.redis_bytes / found.chunks / 1e3:.0f} kB a chunk",
         f"            {found.redis_peak / 1e6:.0f} MB at its peak",
+        *(
+            f"            {seconds * each:.3f} ms, {calls / found.chunks:.1f} a chunk: {name}"
+            for name, (calls, seconds) in found.commands.items()
+        ),
+        f"  generator {found.generator_cpu * each:.2f} ms of CPU time a chunk",
+        *(
+            f"  after     {quarter['chunks']:,} chunks: producer "
+            f"{quarter['producer'] / 1e6:.0f} MB, Redis {quarter['redis'] / 1e6:.0f} MB"
+            for quarter in found.course
+        ),
         f"  plan      {found.plan_seconds:.1f} s, {found.plan_cpu:.1f} s of CPU time",
         f"  page      snapshot {found.snapshot / 1e3:.0f} kB, detail {found.detail / 1e3:.0f} kB",
     ]

@@ -1,8 +1,7 @@
 """The producer, measured: `python -m benchmarks.simulation.producer RESULT SLOW_DISK TRAIN…`.
 
 It is `bpefleet train` in this process, whose event loop's steps are timed, and whose disk may be
-slow. RESULT gets JSON: `longest_step`, by the clock, and `busiest_step`, by its CPU time, in
-seconds, `late_steps` (over 100 ms), and `cpu`, the CPU seconds by step.
+slow. RESULT gets JSON: what `late.LateSteps` has, and `cpu`, the CPU seconds by step.
 """
 
 from __future__ import annotations
@@ -14,30 +13,18 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
+from benchmarks.simulation.late import LateSteps
 from benchmarks.simulation.steps import LOOP, Steps
 from bpefleet.producer.cli.entry import main
 
-LATE: Final = 0.1
-"""Seconds: a step of the loop that takes longer holds up what others wait for."""
 
-
-def time_steps(said: dict[str, Any], steps: Steps) -> None:
+def time_steps(late: LateSteps, steps: Steps) -> None:
     """Time each step of every event loop of this process."""
     handle: Any = asyncio.events.Handle
     run = steps.timed(LOOP, handle._run)  # noqa: SLF001  there is no other place that all pass
-
-    def timed(self: Any) -> None:
-        start, cpu = time.perf_counter(), time.thread_time()
-        run(self)
-        if (took := time.perf_counter() - start) > said["longest_step"]:
-            said["longest_step"] = round(took, 4)
-        if (took_cpu := time.thread_time() - cpu) > said["busiest_step"]:
-            said["busiest_step"] = round(took_cpu, 4)
-        said["late_steps"] += took > LATE
-
-    handle._run = timed  # noqa: SLF001
+    handle._run = lambda self: late.run(run, self)  # noqa: SLF001
 
 
 def slow_down(seconds: float) -> None:
@@ -53,13 +40,24 @@ def slow_down(seconds: float) -> None:
 
 if __name__ == "__main__":
     result, disk, *rest = sys.argv[1:]
-    watched = Steps()
-    figures: dict[str, Any] = {"longest_step": 0.0, "busiest_step": 0.0, "late_steps": 0}
-    figures["cpu"] = watched.seconds
-    time_steps(figures, watched)
+    watched, slow = Steps(), LateSteps()
+    time_steps(slow, watched)
     watched.watch()
     if float(disk):
         slow_down(float(disk))
-    atexit.register(lambda: Path(result).write_text(json.dumps(figures), "utf-8"))
+
+    def tell() -> None:
+        """Write all of it down."""
+        figures = {
+            "longest_step": round(slow.longest, 4),
+            "busiest_step": round(slow.busiest, 4),
+            "late_steps": slow.late,
+            "worst_steps": slow.worst,
+            "collecting": round(slow.collecting, 4),
+            "cpu": watched.seconds,
+        }
+        Path(result).write_text(json.dumps(figures), "utf-8")
+
+    atexit.register(tell)
     sys.argv[1:] = rest
     main()

@@ -7,15 +7,15 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.measuring.usage import ROOT
 from benchmarks.simulation.corpus import TEXT, write_corpus
+from benchmarks.simulation.onlooker import Seen, cpu_of, looking_on
 from bpefleet.producer.fleet.server import EmbeddedServer
 from bpefleet.producer.queueing.serving.workers import live_workers
 from bpefleet.shared.redis.connect import connect
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from bpefleet.shared.redis.connect import FleetRedis
 
 _PATIENCE: Final = 120.0
-_STANDSTILL: Final = 10.0
-"""Seconds from one standstill of Redis to the next."""
+_MOST_COMMANDS: Final = 12
+"""Commands that are named, of those that took Redis longest."""
+_SERVED: Final = "cmdstat_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,13 @@ class Simulated:
         sums: Sums of counts that were made in the exchange.
         sum_seconds: CPU seconds that they took.
         cpu: CPU seconds of the producer by step, of the whole run.
+        generator_cpu: CPU seconds of all generated workers together.
+        worst_steps: The longest steps: by the clock, of CPU time, of garbage collection in it, and
+            what it was.
+        collecting: Seconds of garbage collection in the producer.
+        course: Memory after each quarter of the chunks.
+        commands: The commands that took Redis longest, each with how often it was served, and the
+            seconds of CPU time without reading and answering it.
     """
 
     seconds: float
@@ -81,6 +89,11 @@ class Simulated:
     sums: int
     sum_seconds: float
     cpu: dict[str, float]
+    generator_cpu: float
+    worst_steps: list[dict[str, Any]]
+    collecting: float
+    course: list[dict[str, int]]
+    commands: dict[str, tuple[int, float]]
 
     def to_json(self) -> dict[str, Any]:
         """For the record."""
@@ -114,10 +127,15 @@ def simulate(scenario: Scenario, text: Path | None, pattern: str) -> Simulated:
         words = [*said, str(key) if scenario.signed else ""]
         process = stack.enter_context(_workers(words))
         _await(process, redis, scenario.workers)
-        before = redis.info()
-        with _watching(redis, scenario) as seen:
-            steps = _produce(scenario, corpus, out, server.url, pattern, key)
-        return _figures(out, before, redis.info(), seen, steps)
+        before = redis.info("all")
+        with (
+            _producer(scenario, corpus, out, server.url, pattern, key) as producer,
+            looking_on(redis, scenario, producer.pid) as seen,
+        ):
+            if code := producer.wait():
+                raise subprocess.CalledProcessError(code, "bpefleet train")
+        after, generator = redis.info("all"), cpu_of(process.pid)
+        return _figures(out, before, after, seen, generator)
 
 
 @contextmanager
@@ -139,62 +157,43 @@ def _await(process: subprocess.Popen[bytes], redis: FleetRedis, workers: int) ->
         time.sleep(0.1)
 
 
-def _produce(
+@contextmanager
+def _producer(
     scenario: Scenario,
     corpus: Path,
     out: Path,
     url: str,
     pattern: str,
     key: Path,
-) -> dict[str, Any]:
-    result = out.with_suffix(".json")
+) -> Iterator[subprocess.Popen[bytes]]:
     command = [
         *(sys.executable, "-m", "benchmarks.simulation.producer"),
-        *(str(result), str(scenario.slow_disk), "train", str(corpus)),
+        *(str(_steps_of(out)), str(scenario.slow_disk), "train", str(corpus)),
         *("--vocab-size", "300", "--pattern", pattern, "-o", str(out), "--redis", url),
         *("--chunk-size", str(len(TEXT)), "--no-report", "-q", "--allow-fewer-merges"),
         *(("--key-file", str(key)) if scenario.signed else ()),
         *(("--exchange", str(out.with_name("exchange"))) if scenario.exchange else ()),
     ]
-    subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, "LC_ALL": "C.UTF-8"})
-    steps: dict[str, Any] = json.loads(result.read_text("utf-8"))
-    return steps
+    with subprocess.Popen(command, cwd=ROOT, env={**os.environ, "LC_ALL": "C.UTF-8"}) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
-@contextmanager
-def _watching(redis: FleetRedis, scenario: Scenario) -> Iterator[dict[str, int]]:
-    """Note the greatest snapshot and detail; let Redis stand still now and then, if asked."""
-    seen, over = {"status": 0, "detail": 0}, threading.Event()
-
-    def watch() -> None:
-        due = time.monotonic() + _STANDSTILL
-        is_over = False
-        while not is_over:
-            is_over = over.wait(0.5)  # and one more look at what is left
-            with suppress(Exception):
-                for what, most in seen.items():
-                    names = redis.scan_iter(f"bpefleet:{what}:*", count=100_000)
-                    seen[what] = max(most, *(int(redis.strlen(name)) for name in names))
-                if scenario.slow_redis and time.monotonic() > due:
-                    due += _STANDSTILL
-                    redis.client_pause(int(1000 * scenario.slow_redis))
-
-    thread = threading.Thread(target=watch)
-    thread.start()
-    try:
-        yield seen
-    finally:
-        over.set()
-        thread.join()
+def _steps_of(out: Path) -> Path:
+    """Where the producer writes how long its steps took."""
+    return out.with_suffix(".json")
 
 
 def _figures(
     out: Path,
     before: dict[str, Any],
     after: dict[str, Any],
-    seen: dict[str, int],
-    steps: dict[str, Any],
+    seen: Seen,
+    generator_cpu: float,
 ) -> Simulated:
+    steps: dict[str, Any] = json.loads(_steps_of(out).read_text("utf-8"))
     manifest = json.loads((out / "manifest.json").read_text("utf-8"))
     plan, count = manifest["stages"]["plan"], manifest["stages"]["count"]
     lines = (out / "attempts.jsonl").read_text("utf-8").splitlines()
@@ -218,8 +217,8 @@ def _figures(
         counting=sum(attempt.get("scan_seconds", 0.0) for attempt in attempts),
         plan_seconds=plan["seconds"],
         plan_cpu=plan["cpu_seconds"],
-        snapshot=seen["status"],
-        detail=seen["detail"],
+        snapshot=seen.snapshot,
+        detail=seen.detail,
         longest_step=steps["longest_step"],
         busiest_step=steps["busiest_step"],
         late_steps=steps["late_steps"],
@@ -230,4 +229,22 @@ def _figures(
             if attempt["outcome"] == "reduced"
         ),
         cpu={name: round(seconds, 4) for name, seconds in steps["cpu"].items()},
+        generator_cpu=generator_cpu,
+        worst_steps=steps["worst_steps"],
+        collecting=steps["collecting"],
+        course=seen.course,
+        commands=_commands(before, after),
     )
+
+
+def _commands(before: dict[str, Any], after: dict[str, Any]) -> dict[str, tuple[int, float]]:
+    """By command, how often Redis served it, and the seconds that it took."""
+    found = {}
+    nothing = {"calls": 0, "usec": 0}
+    for name, told in after.items():
+        if name.startswith(_SERVED):
+            then = before.get(name, nothing)
+            took = (told["usec"] - then["usec"]) / 1e6
+            found[name.removeprefix(_SERVED)] = told["calls"] - then["calls"], round(took, 3)
+    most = sorted(found.items(), key=lambda item: -item[1][1])
+    return dict(most[:_MOST_COMMANDS])

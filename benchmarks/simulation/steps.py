@@ -8,7 +8,7 @@ from collections import Counter
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final
 
-from bpefleet.producer.counting.store_counts import StoreCounts
+from bpefleet.producer.counting.kinds.store_counts import StoreCounts
 from bpefleet.producer.observing.views.counting import CountingView
 from bpefleet.producer.observing.views.page_detail import PageDetail
 from bpefleet.producer.queueing.enqueue import Enqueuer

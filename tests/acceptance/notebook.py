@@ -7,12 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
-from jupyter_client.manager import KernelManager
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from jupyter_client.blocking.client import BlockingKernelClient
+    from jupyter_client.manager import KernelManager
 
 _DEADLINE = 60.0
 
@@ -52,6 +51,8 @@ class Notebook:
     @contextmanager
     def open(cls) -> Iterator[Self]:
         """Start a kernel, which ends with the block."""
+        from jupyter_client.manager import KernelManager  # noqa: PLC0415  it takes long
+
         manager = KernelManager(kernel_name="python3", transport="ipc")
         manager.start_kernel()
         client = manager.blocking_client()

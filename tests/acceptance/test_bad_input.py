@@ -15,7 +15,7 @@ import pytest
 from bpefleet.producer import train
 from bpefleet.producer.store.directory import COUNTS
 from bpefleet.shared.errors import ExitCode, SourceError
-from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.tokenizer.files.names import MANIFEST
 from tests.command import bpefleet
 
 Arguments = Callable[[Path], list[str | Path]]

@@ -12,7 +12,7 @@ import pytest
 
 from bpefleet.producer.store.history import ATTEMPTS
 from bpefleet.shared.errors import ExitCode
-from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.tokenizer.files.names import MANIFEST
 from tests.artifacts import artifacts
 from tests.command import bpefleet, start
 from tests.eventually import eventually

@@ -8,7 +8,7 @@ import pytest
 
 from bpefleet.producer.planning.options import Resources
 from bpefleet.producer.run.pipeline import resume
-from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.tokenizer.files.names import MANIFEST
 from tests.acceptance.notebook import Notebook
 from tests.faults.corpora import slow_chunks
 from tests.faults.launcher import counted, failed_kinds

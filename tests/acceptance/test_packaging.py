@@ -24,9 +24,9 @@ ROOT = Path(__file__).parents[2]
 PARTS = ("producer", "worker", "shared", "dashboard")
 
 OF_EXTRAS = {
-    "bpefleet.shared.stores.filesystems",
-    "bpefleet.shared.stores.objects",
-    "bpefleet.shared.tokenizer.files.foreign",
+    "bpefleet.shared.stores.backends.filesystems",
+    "bpefleet.shared.stores.backends.objects",
+    "bpefleet.shared.tokenizer.foreign",
 }
 """Modules that import at once what an extra brings; others import them when they need it."""
 IMPORT_ALL = f"""

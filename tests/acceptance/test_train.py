@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bpefleet.producer.store.directory import COUNTS
-from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.tokenizer.files.names import MANIFEST
 from tests.artifacts import artifacts
 from tests.command import alive, bpefleet, descendants, start
 from tests.eventually import eventually
@@ -128,7 +128,7 @@ def test_a_stopped_run_leaves_no_process_and_resumes(
     corpus: Path, expected: dict[str, bytes], tmp_path: Path, number: signal.Signals
 ) -> None:
     out = tmp_path / "run"
-    run = start("train", corpus, "--vocab-size", "1000", "-o", out, "--chunk-size", "2kB")
+    run = start("train", corpus, "--vocab-size", "1000", "-o", out, "--chunk-size", "4kB")
     eventually(lambda: len(list((out / COUNTS).glob("part-*"))) > 3)
     children = descendants(run.pid)
     run.send_signal(number)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 CHUNKS = 12
 WRITES = frozenset(
-    "DEL EXPIRE HINCRBY HINCRBYFLOAT HSET LREM PERSIST SADD SET SREM XADD ZADD ZREM".split()  # noqa: SIM905
+    "DEL EXPIRE HINCRBY HINCRBYFLOAT HSET LREM PERSIST SADD SET SREM UNLINK XADD ZADD ZREM".split()  # noqa: SIM905
 )
 """What a worker does to a chunk; how it waits and connects is another matter."""
 KEYS = (

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from msgspec.structs import replace
 
-from bpefleet.shared.wire.cells import cells_of, pack
-from bpefleet.shared.wire.detail import (
+from bpefleet.shared.wire.keys import RUNS, detail_key, status_key
+from bpefleet.shared.wire.shown.cells import cells_of, pack
+from bpefleet.shared.wire.shown.detail import (
     BOUNDS,
     Detail,
     FailureCount,
@@ -19,8 +20,7 @@ from bpefleet.shared.wire.detail import (
     WorkerCourse,
     WorkerView,
 )
-from bpefleet.shared.wire.keys import RUNS, detail_key, status_key
-from bpefleet.shared.wire.status import Exchanging, Failure, Running, Snapshot
+from bpefleet.shared.wire.shown.status import Exchanging, Failure, Running, Snapshot
 
 if TYPE_CHECKING:
     from redis import Redis

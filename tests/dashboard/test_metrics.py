@@ -18,7 +18,7 @@ from bpefleet.dashboard.metrics import RunsCollector
 from bpefleet.dashboard.reading.view import View
 from bpefleet.producer.fleet.server import EmbeddedServer
 from bpefleet.shared.wire.keys import QUEUE
-from bpefleet.shared.wire.status import SourceView
+from bpefleet.shared.wire.shown.status import SourceView
 from tests import web
 from tests.dashboard.samples import RUN, post, sample_detail, sample_snapshot
 from tests.dashboard.serving import dashboard

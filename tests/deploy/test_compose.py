@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.tokenizer.files.names import MANIFEST
 from tests.deploy.compose import PLAIN, ROOT, TLS, Project, read, readme_blocks, redis_server
 from tests.eventually import eventually
 

@@ -97,7 +97,7 @@ def test_merges_are_those_of_each_trainer(
     assert ours == merges(text, pattern, oracle.tie_break)
 
 
-@pytest.mark.crossed(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("text", TEXTS, ids=label)
 @pytest.mark.parametrize("tie_break", TIE_BREAKS)
 @pytest.mark.parametrize("pattern", ["gpt2", "o200k"])

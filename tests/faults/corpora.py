@@ -54,6 +54,12 @@ def many_chunks(folder: Path) -> Task:
     return _task(folder, text, "--vocab-size", "1000", "--chunk-size", "2kB")
 
 
+def few_chunks(folder: Path) -> Task:
+    """Some eight chunks that take no time."""
+    text = f"\n{SEPARATOR}\n".join(english().documents)[:16_000]
+    return _task(folder, text, "--vocab-size", "400", "--chunk-size", "2kB")
+
+
 def hundred_chunks(folder: Path) -> Task:
     """A hundred chunks that take no time."""
     source = "\n\n".join(english().documents)
@@ -84,7 +90,7 @@ def slow_text(seconds: Sequence[float]) -> str:
 
 
 def slow_chunks(
-    folder: Path, documents: int = 32, seconds: float = 0.06, *, long: Sequence[float] = ()
+    folder: Path, documents: int = 20, seconds: float = 0.05, *, long: Sequence[float] = ()
 ) -> Task:
     """Chunks that take their time, one a document.
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.producer.store.directory import RunDirectory
-from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.tokenizer.files.names import MANIFEST
 from bpefleet.shared.wire.keys import job_id
 from tests.eventually import eventually
 from tests.faults.corpora import slow_chunks

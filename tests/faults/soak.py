@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.producer.store.directory import PLAN
-from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.tokenizer.files.names import MANIFEST
 from tests.faults.corpora import slow_chunks
 from tests.faults.launcher import Launcher, counted, history, kill
 from tests.faults.server import Server

@@ -11,7 +11,7 @@ from bpefleet import resume, train
 from bpefleet.producer.spooling.spool import SPOOL
 from bpefleet.producer.store.directory import COUNTS, PLAN
 from bpefleet.shared.errors import OutputError
-from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.tokenizer.files.names import MANIFEST
 from tests.artifacts import artifacts
 from tests.command import BPEFLEET
 from tests.eventually import eventually

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bpefleet.producer.store.directory import COUNTS
-from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.tokenizer.files.names import MANIFEST
 from tests.eventually import eventually
 from tests.faults.launcher import counted, folded_files
 from tests.temporary import on_disk

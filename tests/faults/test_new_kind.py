@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 import pytest
 
-from bpefleet.producer.counting.kinds import WORK, Work
+from bpefleet.producer.counting.kinds.work import WORK, Work
 from bpefleet.producer.counting.session import Session, session
-from bpefleet.producer.counting.through_redis import count_there
+from bpefleet.producer.counting.through_redis.count import count_there
 from bpefleet.producer.fleet.fleet import Fleet
 from bpefleet.producer.planning.columns.source_file import SourceFile
 from bpefleet.producer.planning.options import Options, Resources

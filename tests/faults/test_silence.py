@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 import orjson
 import pytest
 
-from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.tokenizer.files.names import MANIFEST
 from bpefleet.shared.wire.failures import ABANDONED
 from bpefleet.shared.wire.rq_keys import STARTED, STATUS, job_key
 from tests.artifacts import artifacts

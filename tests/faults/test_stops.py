@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import orjson
 import pytest
 
-from bpefleet.producer.counting.requests import RETRY_FILE
+from bpefleet.producer.counting.through_redis.requests import RETRY_FILE
 from bpefleet.producer.files.lock import holder, lock_id
 from bpefleet.producer.observing.snapshot import SNAPSHOT
 from bpefleet.producer.store.directory import COUNTS, PLAN
 from bpefleet.producer.store.stop import CANCEL, ask_cancel
-from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.tokenizer.files.names import MANIFEST
 from bpefleet.shared.wire.keys import QUEUE
-from bpefleet.shared.wire.status import MERGE
+from bpefleet.shared.wire.shown.status import MERGE
 from tests.command import alive, bpefleet
 from tests.eventually import eventually
 from tests.faults.corpora import slow_chunks

@@ -1,4 +1,4 @@
-"""An S3 server for the tests of a file, and a bucket for each test."""
+"""An S3 server for all tests, and a bucket for each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _NUMBERS: Final = count()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with serving.s3(tmp_path_factory.mktemp("s3") / "log") as url:
         yield url

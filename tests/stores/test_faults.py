@@ -111,8 +111,8 @@ def test_a_store_that_stalls_is_told_of_and_asked_again(
         return ""
 
     environment.setenv("AWS_TIMEOUT", "1s")
-    environment.setattr("bpefleet.shared.stores.ahead._SILENT", 0.1)
-    environment.setattr("bpefleet.shared.stores.store._stores", {})
+    environment.setattr("bpefleet.shared.stores.reading.ahead._SILENT", 0.1)
+    environment.setattr("bpefleet.shared.stores.connect._stores", {})
     trained = partial(train, vocab_size=600, chunk_size=100_000)
     trained(tmp_path / "a.txt", out=tmp_path / "here", workers=0)
     with served(Relay(s3_server, turn)) as url, logged() as told:
@@ -215,7 +215,7 @@ def test_what_is_forbidden_is_told_at_once(
 
 def test_no_credentials_are_told_at_once(environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
     environment.delenv("AWS_ACCESS_KEY_ID")
-    environment.setattr("bpefleet.shared.stores.objects._METADATA", (serving.LOOPBACK, 1))
+    environment.setattr("bpefleet.shared.stores.backends.objects._METADATA", (serving.LOOPBACK, 1))
     with pytest.raises(UsageError, match="no credentials were found"):
         train("s3://another-bucket/a", vocab_size=600, out=tmp_path / "out", workers=0)
 

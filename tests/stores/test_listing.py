@@ -10,8 +10,8 @@ import pytest
 from bpefleet import train
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.stores import listing
+from bpefleet.shared.stores.connect import store_of
 from bpefleet.shared.stores.loop import each
-from bpefleet.shared.stores.store import store_of
 from bpefleet.shared.stores.urls import parsed
 from bpefleet.shared.stores.writing import put
 
@@ -63,7 +63,7 @@ def test_ten_thousand_objects_are_listed_by_pages(bucket: str) -> None:
 def test_what_is_not_installed_is_named_with_the_command(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.delitem(sys.modules, "bpefleet.shared.stores.objects", raising=False)
+    monkeypatch.delitem(sys.modules, "bpefleet.shared.stores.backends.objects", raising=False)
     monkeypatch.setitem(sys.modules, "obstore", None)
     with pytest.raises(UsageError, match="takes obstore") as told:
         train("s3://not-asked-yet/a", vocab_size=600, out=tmp_path / "out", workers=0)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
 
     from bpefleet.shared.trust.signing import Signer
-    from bpefleet.shared.wire.status import Snapshot
+    from bpefleet.shared.wire.shown.status import Snapshot
 
 LARGEST_BODY: Final = 64 << 10
 

@@ -18,8 +18,18 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from bpefleet.shared.process.text import printable
-from bpefleet.shared.wire.detail import BOUNDS
-from bpefleet.shared.wire.status import COUNT, DONE, ENCODE, MERGE, PLANNED, SPOOL, STOPPED, WRITE
+from bpefleet.shared.wire.shown.detail import BOUNDS
+from bpefleet.shared.wire.shown.status import (
+    COUNT,
+    DONE,
+    ENCODE,
+    EVALUATE,
+    MERGE,
+    PLANNED,
+    SPOOL,
+    STOPPED,
+    WRITE,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -28,10 +38,10 @@ if TYPE_CHECKING:
 
     from bpefleet.dashboard.reading.poller import Poller
     from bpefleet.dashboard.reading.view import View
-    from bpefleet.shared.wire.detail import Timing
-    from bpefleet.shared.wire.status import Snapshot, SourceView
+    from bpefleet.shared.wire.shown.detail import Timing
+    from bpefleet.shared.wire.shown.status import Snapshot, SourceView
 
-_STAGES: Final = (PLANNED, SPOOL, COUNT, ENCODE, MERGE, WRITE, DONE, STOPPED)
+_STAGES: Final = (PLANNED, SPOOL, COUNT, ENCODE, EVALUATE, MERGE, WRITE, DONE, STOPPED)
 _MOST_RUNS: Final = 50
 """The number of runs that have metrics, the latest first: each is some hundred series."""
 

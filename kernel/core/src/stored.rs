@@ -1,5 +1,11 @@
 //! Ids as files of tokens have them: little-endian, of two or four bytes, and where documents end.
 
+/// Bytes of an id as it comes.
+const ID: usize = size_of::<u32>();
+
+/// Ids that are looked through together for separators.
+const STRETCH: usize = 64;
+
 /// Bytes of an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
@@ -30,20 +36,29 @@ pub struct Stored {
 impl Stored {
     fn push(&mut self, ids: &[u8], width: Width) -> Result<(), StoredError> {
         let each = ids
-            .chunks_exact(size_of::<u32>())
+            .chunks_exact(ID)
             .map(|id| u32::from_ne_bytes([id[0], id[1], id[2], id[3]]));
+        let start = self.bytes.len();
+        // Room first, then plain loops: these are made into vectors' work, `extend` is not.
         match width {
-            Width::Four => self.bytes.extend(each.flat_map(u32::to_le_bytes)),
+            Width::Four => {
+                self.bytes.resize(start + each.len() * 4, 0);
+                for (place, id) in self.bytes[start..].chunks_exact_mut(4).zip(each) {
+                    place.copy_from_slice(&id.to_le_bytes());
+                }
+            }
             Width::Two => {
-                // Looked at together, so that the loop has no branch.
-                let wide = each.clone().fold(0, |all, id| all | id) >> 16;
-                if wide != 0 {
+                self.bytes.resize(start + each.len() * 2, 0);
+                let mut all = 0;
+                for (place, id) in self.bytes[start..].chunks_exact_mut(2).zip(each.clone()) {
+                    all |= id;
+                    #[allow(clippy::cast_possible_truncation, reason = "looked at below")]
+                    place.copy_from_slice(&(id as u16).to_le_bytes());
+                }
+                if all >> 16 != 0 {
                     let first = each.clone().find(|id| id >> 16 != 0);
                     return Err(StoredError::Wide(first.unwrap_or_default()));
                 }
-                #[allow(clippy::cast_possible_truncation, reason = "looked at above")]
-                self.bytes
-                    .extend(each.flat_map(|id| (id as u16).to_le_bytes()));
             }
         }
         Ok(())
@@ -100,10 +115,14 @@ pub fn text(ids: &[u8], width: Width, separator: Option<u32>) -> Result<Stored, 
     found.push(ids, width)?;
     if let Some(separator) = separator {
         let mark = separator.to_ne_bytes();
-        let places = ids.chunks_exact(size_of::<u32>()).zip(1..);
-        found
-            .ends
-            .extend(places.filter(|(id, _)| **id == mark).map(|(_, end)| end));
+        for (part, first) in ids.chunks(STRETCH * ID).zip((1..).step_by(STRETCH)) {
+            let each = part.chunks_exact(ID).map(|id| id == mark);
+            // Few have one: whether a stretch does is found without a branch for each id.
+            if each.clone().fold(false, |any, is| any | is) {
+                let places = each.zip(first..).filter(|(is, _)| *is);
+                found.ends.extend(places.map(|(_, end)| end));
+            }
+        }
     }
     Ok(found)
 }
@@ -142,6 +161,13 @@ mod tests {
         assert_eq!(found, Ok(stored(&[9, 0, 1, 0, 9, 0, 2, 0], &[1, 3])));
         assert_eq!(text(&ids(&[9]), Width::Two, None), Ok(stored(&[9, 0], &[])));
         assert_eq!(text(&[], Width::Two, Some(0)), Ok(stored(&[], &[])));
+        let mut long = [0; 3 * STRETCH];
+        for at in [0, STRETCH - 1, STRETCH, 3 * STRETCH - 1] {
+            long[at] = 9;
+        }
+        let last = STRETCH as u64;
+        let found = text(&ids(&long), Width::Four, Some(9)).map(|found| found.ends);
+        assert_eq!(found, Ok(vec![1, last, last + 1, 3 * last]));
     }
 
     #[test]

@@ -25,7 +25,7 @@ Each class names the exit code of the command line; the message says what happen
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Final
+from typing import Final, Self
 
 
 class ExitCode(IntEnum):
@@ -81,6 +81,12 @@ class UnknownTokenError(BpefleetError, ValueError):
         super().__init__(message)
         self.id = unknown
 
+    @classmethod
+    def of(cls, unknown: object, tokens: int) -> Self:
+        """The error for an id, of a tokenizer with so many tokens."""
+        text = f"no token has the id {unknown!r}; the tokenizer has {tokens:,} tokens"
+        return cls(text, unknown=unknown)
+
 
 class SpecialTokenError(BpefleetError, ValueError):
     """A text to be encoded has a special token that the caller disallowed."""
@@ -114,6 +120,10 @@ class SourceChangedError(SourceError):
 
 class StoreError(SourceError):
     """The store of a source does not answer as it should; it may again in a while."""
+
+
+class FullError(StoreError):
+    """The place where workers leave counts is full: the run waits until somebody makes room."""
 
 
 class ExhaustedError(SourceError):

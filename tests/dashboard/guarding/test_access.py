@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import httpx
     from redis import Redis
 
+    from bpefleet.producer.fleet.server import EmbeddedServer
     from tests.dashboard.serving import Dashboard
 
 
@@ -36,17 +37,25 @@ STATIC = Path(__file__).parents[3] / "dashboard/bpefleet/dashboard/static"
 EVERYWHERE = "0.0.0.0"  # noqa: S104  it is what is to be guarded
 
 
-@pytest.fixture
-def key(tmp_path: Path) -> Path:
-    make_key(tmp_path / "key")
-    return tmp_path / "key"
+@pytest.fixture(scope="module")
+def key(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("key") / "key"
+    make_key(path)
+    return path
 
 
-@pytest.fixture
-def board(redis_url: str, connection: Redis, key: Path, tmp_path: Path) -> Iterator[Dashboard]:
-    post(connection, sample_snapshot())
-    with dashboard(redis_url, tmp_path / "log", "--key-file", key) as board:
+@pytest.fixture(scope="module")
+def serving(redis_server: EmbeddedServer, key: Path) -> Iterator[Dashboard]:
+    """One dashboard for all tests, with a key."""
+    with dashboard(redis_server.url, key.parent / "log", "--key-file", key) as board:
         yield board
+
+
+@pytest.fixture
+def board(serving: Dashboard, connection: Redis) -> Dashboard:
+    """The dashboard, of one run."""
+    post(connection, sample_snapshot())
+    return serving
 
 
 def ask(board: Dashboard, action: str = "retry", **changes: Any) -> httpx.Response:

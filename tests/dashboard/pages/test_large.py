@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from playwright.sync_api import expect
 
 from bpefleet.shared.wire import rq_keys
-from bpefleet.shared.wire.cells import cells_of, pack
-from bpefleet.shared.wire.detail import WorkerView
 from bpefleet.shared.wire.keys import FLEET_WORKER
-from bpefleet.shared.wire.status import Failure, Running
+from bpefleet.shared.wire.shown.cells import cells_of, pack
+from bpefleet.shared.wire.shown.detail import WorkerView
+from bpefleet.shared.wire.shown.status import Failure, Running
 from tests.dashboard.browser import MARKS, opened
 from tests.dashboard.samples import post, sample_detail, sample_snapshot
 

@@ -14,8 +14,8 @@ from playwright.sync_api import expect
 
 from bpefleet.shared.process.text import visible
 from bpefleet.shared.tokenizer import Tokenizer
-from bpefleet.shared.wire.detail import Trace
-from bpefleet.shared.wire.status import Examples, Merging, SourceView, Token
+from bpefleet.shared.wire.shown.detail import Trace
+from bpefleet.shared.wire.shown.status import Examples, Merging, SourceView, Token
 from tests.command import bpefleet, start
 from tests.dashboard.browser import MARKS, Watched, opened
 from tests.dashboard.samples import post, sample_detail, sample_snapshot

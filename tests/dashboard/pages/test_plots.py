@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from bpefleet.shared.wire.detail import Detail, Sample
+from bpefleet.shared.wire.shown.detail import Detail, Sample
 from tests.dashboard.browser import MARKS, TEXTS, opened, overlapping
 from tests.dashboard.samples import post, sample_detail, sample_snapshot
 from tests.eventually import eventually

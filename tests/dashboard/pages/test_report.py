@@ -15,7 +15,7 @@ from bpefleet.producer.observing.posting import post_report
 from bpefleet.shared.errors import ExitCode
 from bpefleet.shared.plots import digest, report_scripts
 from bpefleet.shared.wire.keys import LARGEST_REPORT, STATUS_TTL, report_key, status_key
-from bpefleet.shared.wire.status import Merging, Snapshot
+from bpefleet.shared.wire.shown.status import Merging, Snapshot
 from tests import web
 from tests.command import bpefleet
 from tests.dashboard.browser import opened

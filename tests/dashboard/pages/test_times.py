@@ -22,7 +22,7 @@ from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.producer.store.history import Attempt, Journal
 from bpefleet.producer.training.sample_tokens import Picked
 from bpefleet.shared.wire.messages import Failed
-from bpefleet.shared.wire.status import DONE, PLANNED, STOPPED, Merging, Snapshot
+from bpefleet.shared.wire.shown.status import DONE, PLANNED, STOPPED, Merging, Snapshot
 from tests.command import bpefleet, start
 from tests.dashboard.browser import MARKS, opened
 from tests.dashboard.samples import post, sample_detail, sample_snapshot
@@ -118,7 +118,7 @@ def test_merging_tells_the_time_left(text: Path, tmp_path: Path) -> None:
         view = MergingView(status, progress)
         status.mirror = shown.append
         status.now = sample_snapshot(stage="merge", merges=1000, eta=None)
-        view._pace.see(0, time.monotonic() - 4)
+        view._stage.pace.see(0, time.monotonic() - 4)
         view.merged(200, Picked((), ()))
         status.close()
     merging = shown[0]

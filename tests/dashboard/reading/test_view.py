@@ -11,9 +11,9 @@ from bpefleet.dashboard.reading.found import Asked
 from bpefleet.dashboard.reading.found import found as found_workers
 from bpefleet.dashboard.reading.view import View, agreed, read_view
 from bpefleet.dashboard.stream import Changes
-from bpefleet.shared.wire.cells import cells_of, unpack
-from bpefleet.shared.wire.detail import Sample
 from bpefleet.shared.wire.messages import MessageError
+from bpefleet.shared.wire.shown.cells import cells_of, unpack
+from bpefleet.shared.wire.shown.detail import Sample
 from tests.dashboard.samples import sample_detail, sample_snapshot
 
 

@@ -12,7 +12,7 @@ from bpefleet.producer import train
 from bpefleet.producer.cli.printing.status import Finder, lines
 from bpefleet.producer.store.directory import PLAN
 from bpefleet.shared.errors import OutputError
-from bpefleet.shared.wire.status import DONE, MERGE, Examples, Merging, Token
+from bpefleet.shared.wire.shown.status import DONE, MERGE, Examples, Merging, Token
 from tests.dashboard.samples import sample_snapshot
 
 if TYPE_CHECKING:

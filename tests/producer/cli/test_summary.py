@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bpefleet.shared.tokenizer import MANIFEST, Tokenizer
+from bpefleet.shared.tokenizer import Tokenizer
+from bpefleet.shared.tokenizer.files.names import MANIFEST
 from tests.command import bpefleet
 from tests.texts import english
 

@@ -13,9 +13,9 @@ import orjson
 from blockbuster import blockbuster_ctx
 
 from bpefleet.kernel import Counts
-from bpefleet.producer.counting.aggregator import Aggregator
-from bpefleet.producer.counting.payloads import Payloads
 from bpefleet.producer.counting.session import Session
+from bpefleet.producer.counting.through_redis.aggregator import Aggregator
+from bpefleet.producer.counting.through_redis.payloads import Payloads
 from bpefleet.producer.observing.status_file import StatusFile
 from bpefleet.producer.observing.views.counting import CountingView
 from bpefleet.producer.observing.views.merging import MergingView

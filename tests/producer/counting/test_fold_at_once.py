@@ -9,9 +9,9 @@ import pytest
 from redis.exceptions import BusyLoadingError
 
 from bpefleet.kernel import Counts
-from bpefleet.producer.counting import fold
-from bpefleet.producer.counting.fold import _AT_ONCE
-from bpefleet.producer.counting.payloads import Payloads
+from bpefleet.producer.counting.through_redis import fold
+from bpefleet.producer.counting.through_redis.fold import _AT_ONCE
+from bpefleet.producer.counting.through_redis.payloads import Payloads
 from bpefleet.producer.queueing.events import Events
 from bpefleet.producer.queueing.retries import RETRIES
 from bpefleet.producer.store.history import read_attempts
@@ -21,9 +21,10 @@ from bpefleet.shared.wire.keys import events_key
 from bpefleet.shared.wire.messages import Counted, Failed
 from tests.eventually import PATIENCE
 from tests.producer.counting.desk import CHUNKS, Desk, aggregating, expected, make_plan, serve
+from tests.producer.store.one_chunk import fold as fold_one
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from bpefleet.producer.planning.plan import Plan
@@ -124,11 +125,11 @@ def test_an_event_that_cannot_be_acknowledged_now_comes_again(
     """Redis fails for a moment between the ledger and the event's acknowledgement."""
     acknowledge, refused = Events.acknowledge, set[int]()
 
-    async def fail(self: Events, *events: Event) -> None:
+    async def fail(self: Events, events: Sequence[Event], odd: Sequence[bytes] = ()) -> None:
         if now := {event.chunk for event in events if event.chunk % 3 == 0} - refused:
             refused.update(now)
             raise BusyLoadingError("loading")
-        await acknowledge(self, *events)
+        await acknowledge(self, events, odd)
 
     monkeypatch.setattr(Events, "acknowledge", fail)
     monkeypatch.setattr(fold, "_SMALL", small)
@@ -181,7 +182,7 @@ def test_threads_may_add_to_the_ledger_at_once(
         counts.add_all({"the": 1, f"word{chunk}": 1})
         payload = counts.encode(digest)
         counted = Counted("", "", len(payload), 20, 2, 2, 0, 0, 0.1, 1, "", 0.0, 0.1)
-        return ledger.add(chunk, counted, payload)
+        return fold_one(ledger, chunk, counted, payload)
 
     async def together() -> list[bool]:
         return await asyncio.gather(*(asyncio.to_thread(add, chunk) for chunk in range(many)))

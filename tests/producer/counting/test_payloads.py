@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from redis.exceptions import ResponseError
 
-from bpefleet.producer.counting.payloads import Payloads
+from bpefleet.producer.counting.through_redis.payloads import Payloads
 from tests.eventually import eventually
 from tests.faults.proxy import Proxy
 from tests.faults.server import Server

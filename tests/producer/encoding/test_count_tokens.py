@@ -78,3 +78,26 @@ def test_the_command_keeps_runs_where_it_is_told(
 def test_other_workers_need_a_folder_that_they_see(mixed: Mixed, trained: Path) -> None:
     with pytest.raises(BpefleetError, match="must see where they write"):
         count_tokens(mixed.sources, tokenizers=[trained], redis="redis://127.0.0.1:1/0")
+
+
+def test_by_source_of_a_mixture(
+    mixed: Mixed, trained: Path, tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    corpus = tmp_path / "corpus.toml"
+    corpus.write_text(
+        f'[web]\npaths = ["{mixed.sources[0]}", "{mixed.sources[1]}"]\n'
+        f'[notes]\npaths = "{mixed.sources[2]}"\n'
+    )
+    done = bpefleet("count-tokens", corpus, "-t", trained, "--workers", 0)
+    assert done.returncode == 0, done.stderr
+    first, second, third = (sum(each) for each in _expected(mixed, tokenizer))
+    lines = [line.split() for line in done.stdout.splitlines()[1:]]
+    assert lines == [[f"{first + second:,}", "web"], [f"{third:,}", "notes"]]
+
+
+def test_what_is_read_once_has_one_tokenizer(mixed: Mixed, trained: Path) -> None:
+    texts = [text.removesuffix(EOS) for text in mixed.documents[20:]]
+    with pytest.raises(BpefleetError, match="there are several tokenizers"):
+        count_tokens(documents=iter(texts), tokenizers=[trained, trained])
+    (found,) = count_tokens(documents=iter(texts), tokenizers=[trained], workers=0)
+    assert (found.documents, [file.path for file in found.files]) == (10, ["-"])

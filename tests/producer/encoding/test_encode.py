@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bpefleet import BpefleetError, encode, merge, open_tokens
+from bpefleet import BpefleetError, Source, encode, merge, open_tokens
 from bpefleet.producer.reports.write import write_report
+from bpefleet.producer.store.ledgers.encoded_ledger import read_encoded
+from tests.command import bpefleet
+from tests.producer.encoding.conftest import EOS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +23,11 @@ def shards(folder: Path) -> dict[str, bytes]:
     """What others read: all but what tells of the run."""
     names = ("tokens-*", "index.json", "sources.jsonl")
     return {path.name: path.read_bytes() for name in names for path in folder.glob(name)}
+
+
+def chunks_of(folder: Path) -> int:
+    """How many chunks a run had."""
+    return len(read_encoded(folder, 1 << 20)[0])
 
 
 def test_documents_in_order_equal_to_tiktokens(
@@ -114,8 +122,57 @@ def test_what_only_runs_that_count_have_is_refused(
             call()
 
 
-def test_a_mixture_is_refused(mixed: Mixed, trained: Path, tmp_path: Path) -> None:
-    corpus = tmp_path / "corpus.toml"
-    corpus.write_text(f'[web]\npaths = "{mixed.sources[0]}"\n')
-    with pytest.raises(BpefleetError, match="a mixture is not encoded"):
-        encode(corpus, tokenizer=trained, out=tmp_path / "out", workers=0)
+def test_what_arrives_gives_the_shards_of_its_file(
+    mixed: Mixed, trained: Path, tmp_path: Path
+) -> None:
+    """In parts that end amid documents, only the last of which ends one."""
+    text, records = tmp_path / "text", mixed.sources[2]
+    text.write_text(EOS.join(mixed.sources[0].read_text().split(EOS)[:-1]))
+    for source, options in ((text, ()), (records, ("--source-format", "jsonl"))):
+        expected, out = tmp_path / f"{source.name}-file", tmp_path / f"{source.name}-piped"
+        encode(source, tokenizer=trained, out=expected, workers=0)
+        with source.open("rb") as file:
+            done = bpefleet(
+                *("encode", "-", "-t", trained, "-o", out, "--workers", 0, "--chunk-size", 4096),
+                *options,
+                stdin=file,
+            )
+        assert done.returncode == 0, done.stderr
+        assert shards(out).keys() == shards(expected).keys()
+        assert [*(each.path for each in open_tokens(out).sources)] == ["-"]
+        names = shards(out).keys() - {"sources.jsonl"}
+        assert all(shards(out)[name] == shards(expected)[name] for name in names)
+        assert chunks_of(out) > 1
+
+
+def test_documents_are_encoded_as_they_come(mixed: Mixed, trained: Path, tmp_path: Path) -> None:
+    texts = [text.removesuffix(EOS) for text in mixed.documents]
+    encode(documents=iter(texts), tokenizer=trained, out=tmp_path / "out", workers=0)
+    encode(mixed.sources, tokenizer=trained, out=tmp_path / "files", workers=0)
+    (ids, expected) = (shards(tmp_path / out)["tokens-00000.bin"] for out in ("out", "files"))
+    assert ids == expected
+
+
+def test_of_a_mixture_each_document_is_taken_once(
+    mixed: Mixed, trained: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    corpus = [
+        Source("none", mixed.sources[0], weight=0),
+        Source("some", mixed.sources[2], sample=0.5),
+        Source("all", mixed.sources[1], weight=3),
+    ]
+    encode(corpus, tokenizer=trained, out=tmp_path / "out", workers=0)
+    assert "each document is encoded once" in caplog.text
+    found = open_tokens(tmp_path / "out")
+    some, every = found.sources
+    assert (some.source, every.source) == ("some", "all")
+    assert 0 < some.documents < 10
+    assert every.documents == 10
+    encode(mixed.sources[1], tokenizer=trained, out=tmp_path / "one", workers=0)
+    (whole,) = open_tokens(tmp_path / "one").shards
+    assert list(found.shards[0].ids[every.token :]) == list(whole.ids)
+
+
+def test_nothing_may_be_missing(mixed: Mixed, trained: Path, tmp_path: Path) -> None:
+    with pytest.raises(BpefleetError, match="nothing may be missing"):
+        encode(mixed.sources, tokenizer=trained, out=tmp_path / "out", allow_missing=0.5)

@@ -21,7 +21,7 @@ from bpefleet.producer.store.stop import Stop
 from bpefleet.producer.training.milestones import Milestones
 from bpefleet.producer.training.versions import versions
 from bpefleet.shared.errors import InterruptedRunError
-from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.tokenizer.files.names import MANIFEST
 from tests.artifacts import ARTIFACTS, artifacts
 from tests.command import bpefleet
 

@@ -224,7 +224,7 @@ def test_what_runs_is_seen_though_chunks_are_short(
         if now["queued"] + len(now["running"]) > 2:  # there is enough to do for both
             seen[now["updated"]] = len(now["running"])
             assert now["workers"] >= len(now["running"])
-        return bool(now["counted"] > 18)
+        return bool(now["counted"] > 12)
 
     eventually(counted, 60)
     run.terminate()

@@ -25,7 +25,7 @@ from bpefleet.producer.store.history import (
 )
 from bpefleet.producer.store.ledgers.ledger_format import read_index
 from bpefleet.shared.errors import ExitCode
-from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.tokenizer.files.names import MANIFEST
 from bpefleet.shared.wire.keys import detail_key
 from tests.command import bpefleet
 from tests.dashboard.samples import RUN, post, sample_detail, sample_snapshot

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bpefleet.shared.wire.status import Snapshot
+    from bpefleet.shared.wire.shown.status import Snapshot
 
 SIZE = 270
 

@@ -15,7 +15,7 @@ from bpefleet.producer.planning.options import Resources
 from bpefleet.producer.run import chunks
 from bpefleet.producer.run.pipeline import resume
 from bpefleet.producer.store.directory import COUNTS
-from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.tokenizer.files.names import MANIFEST
 from tests.eventually import eventually
 from tests.faults.corpora import SLOW, slow_chunks
 from tests.faults.launcher import counted, failed_kinds
@@ -37,8 +37,8 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A text that is counted at once and merged, into a million tokens, for seconds."""
     drawn = random.Random(5)
     path = tmp_path_factory.mktemp("words") / "words.txt"
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    path.write_text(" ".join("".join(drawn.choices(letters, k=14)) for _ in range(600_000)))
+    letters = str.maketrans("0123456789", "ghijklmnop")
+    path.write_text(drawn.randbytes(600_000 * 7).hex(" ", 7).translate(letters))
     return path
 
 

@@ -81,11 +81,11 @@ def test_an_event_is_acknowledged_when_the_history_is_on_disk(
         sync(descriptor)
         safe = size
 
-    async def watched_acknowledge(self: Events, *events: Any) -> None:
+    async def watched_acknowledge(self: Events, events: Any, odd: Any = ()) -> None:
         text = await asyncio.to_thread((tmp_path / ATTEMPTS).read_bytes)
         on_disk = text[:safe].decode()
         late.extend(each.chunk for each in events if f'"event":"{each.id}"' not in on_disk)
-        await acknowledge(self, *events)
+        await acknowledge(self, events, odd)
 
     monkeypatch.setattr(os, "fdatasync", fdatasync)
     monkeypatch.setattr(Events, "acknowledge", watched_acknowledge)

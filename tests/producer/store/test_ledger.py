@@ -24,6 +24,7 @@ from bpefleet.producer.store.ledgers.ledger_format import FOLDED, Totals, read_i
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.wire.messages import Counted
 from tests.logged import logged
+from tests.producer.store.one_chunk import fold as fold_one
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +50,7 @@ def counted(payload: bytes, read: int = 1000, **words: int) -> Counted:
 
 def add(ledger: Ledger, chunk: int, **words: int) -> bool:
     payload = payload_of(**words)
-    return ledger.add(chunk, counted(payload, **words), payload)
+    return fold_one(ledger, chunk, counted(payload, **words), payload)
 
 
 def test_a_chunk_delivered_twice_counts_once(tmp_path: Path) -> None:
@@ -64,7 +65,7 @@ def test_records_are_added_up_and_kept(tmp_path: Path) -> None:
     ledger, payload = Ledger(tmp_path, DIGEST), payload_of(the=1)
     for chunk, (records, absent) in enumerate([(7, 2), (3, 3), (0, 0)]):
         told = replace(counted(payload, the=1), records=records, absent=absent)
-        ledger.add(chunk, told, payload)
+        fold_one(ledger, chunk, told, payload)
     ledger.compact()
     totals = Ledger(tmp_path, DIGEST).totals
     assert (totals.records, totals.absent) == (10, 5)
@@ -111,7 +112,7 @@ def test_records_that_cannot_be_are_refused(tmp_path: Path, records: int, absent
     ledger, payload = Ledger(tmp_path, DIGEST), payload_of(the=1)
     told = replace(counted(payload, the=1), records=records, absent=absent)
     with pytest.raises(PayloadError, match="cannot be true"):
-        ledger.add(0, told, payload)
+        fold_one(ledger, 0, told, payload)
     assert ledger.chunks == set()
 
 
@@ -150,7 +151,7 @@ def test_a_damaged_payload_changes_nothing(tmp_path: Path) -> None:
     payload = payload_of(the=1)
     bad = payload[:-1] + bytes([payload[-1] ^ 1])
     with pytest.raises(PayloadError):
-        ledger.add(0, counted(bad), bad)
+        fold_one(ledger, 0, counted(bad), bad)
     assert (ledger.chunks, ledger.unique, list(tmp_path.iterdir())) == (set(), 0, [])
 
 
@@ -199,7 +200,7 @@ def test_how_many_differ_is_told_without_folding(tmp_path: Path) -> None:
     for chunk in range(2, 6):
         words = {f"word{number}": 1 for number in range(4000 * chunk, 4000 * chunk + 6000)}
         payload = payload_of(**words)
-        ledger.add(chunk, counted(payload, 100_000, **words), payload)
+        fold_one(ledger, chunk, counted(payload, 100_000, **words), payload)
     exactly = len(ledger.folded())
     assert exactly == 3 + 18_000
     # Four standard errors. The hashes are fixed, so this does not change from run to run.

@@ -10,7 +10,7 @@ from bpefleet.producer.training.sample_tokens import Shown, examples
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bpefleet.shared.wire.status import Examples
+    from bpefleet.shared.wire.shown.status import Examples
 
 
 def of(tokens: Sequence[bytes]) -> Examples:

@@ -22,6 +22,7 @@ from bpefleet.shared.wire.event import event_fields
 from bpefleet.shared.wire.messages import Counted, Failed
 from tests.artifacts import artifacts
 from tests.eventually import eventually
+from tests.producer.store.one_chunk import fold as fold_one
 from tests.security.fleet import serving, training
 from tests.security.stranger import attempt
 from tests.worker.queueing import events, make_spec, put, whole
@@ -86,9 +87,9 @@ def test_a_payload_holds_no_more_than_its_text_can(
     ledger = Ledger(tmp_path, digest.hex())
     counted = Counted("", "", 0, 10, 1, 1, 10, 0, 0.0, 0, "", 0.0, 0.0)
     with pytest.raises(PayloadError, match=why):
-        ledger.add(0, counted, odd.encode(digest))
+        fold_one(ledger, 0, counted, odd.encode(digest))
     assert (list(tmp_path.iterdir()), ledger.unique) == ([], 0)
-    assert ledger.add(0, counted, sound.encode(digest))
+    assert fold_one(ledger, 0, counted, sound.encode(digest))
 
 
 def test_counts_far_too_large_for_their_chunk_are_not_fetched(
@@ -139,7 +140,7 @@ def test_what_the_ledger_wrote_itself_may_be_of_any_size(
         counts.add_all({f"{chunk}-{number}": 1 for number in range(100)})
         number = counts.pretokens
         counted = Counted("", "", 0, 10 * number, number, number, 0, 0, 0.0, 0, "", 0.0, 0.0)
-        ledger.add(chunk, counted, counts.encode(digest))
+        fold_one(ledger, chunk, counted, counts.encode(digest))
     ledger.compact()
     (joined,) = tmp_path.iterdir()
     assert joined.stat().st_size > 1000
@@ -150,7 +151,7 @@ def test_a_payload_beyond_the_cap_is_not_fetched(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, redis_url: str
 ) -> None:
     """The producer's cap."""
-    monkeypatch.setattr("bpefleet.producer.counting.store_counts.LARGEST_PAYLOAD", 1000)
+    monkeypatch.setattr("bpefleet.producer.counting.kinds.store_counts.LARGEST_PAYLOAD", 1000)
     monkeypatch.setattr("bpefleet.producer.queueing.retries.PAUSES", (0.0,))
     monkeypatch.setattr("bpefleet.producer.queueing.retries.RETRIES", 1)
     with pytest.raises(Exception, match="or are larger than 1,000 bytes"):

@@ -20,7 +20,7 @@ from bpefleet.producer.store.directory import COUNTS, PLAN, RunDirectory
 from bpefleet.producer.store.history import ATTEMPTS
 from bpefleet.producer.training.sample_tokens import Picked
 from bpefleet.shared.errors import ExitCode, OutputError
-from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.tokenizer.files.names import MANIFEST
 from tests.artifacts import ARTIFACTS, artifacts
 from tests.command import bpefleet, start
 from tests.eventually import eventually

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from bpefleet.producer.cli.entry import cli
-from bpefleet.producer.counting.requests import RETRY_FILE, ask_retry
+from bpefleet.producer.counting.through_redis.requests import RETRY_FILE, ask_retry
 from bpefleet.producer.files.lock import LOCK
 from bpefleet.producer.observing.snapshot import SNAPSHOT
 from bpefleet.producer.planning.options import Resources
@@ -27,7 +27,7 @@ from bpefleet.producer.store.ledgers import ledger as ledger_module
 from bpefleet.producer.store.ledgers.ledger import Ledger
 from bpefleet.producer.store.stop import CANCEL, Stop, ask_cancel
 from bpefleet.shared.errors import BpefleetError, InterruptedRunError, OutputError
-from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.tokenizer.files.names import MANIFEST
 from tests.artifacts import ARTIFACTS
 from tests.eventually import PATIENCE
 from tests.producer.counting.desk import CHUNKS, aggregating, make_plan

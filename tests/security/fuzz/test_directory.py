@@ -21,8 +21,9 @@ from bpefleet.producer.store.history import ATTEMPTS, Attempt
 from bpefleet.producer.store.ledgers.ledger import Ledger
 from bpefleet.producer.store.ledgers.ledger_format import read_index
 from bpefleet.shared.errors import BpefleetError, OutputError
-from bpefleet.shared.tokenizer import MANIFEST, Tokenizer
-from bpefleet.shared.wire.status import Snapshot
+from bpefleet.shared.tokenizer import Tokenizer
+from bpefleet.shared.tokenizer.files.names import MANIFEST
+from bpefleet.shared.wire.shown.status import Snapshot
 from tests.command import bpefleet
 from tests.security.fleet import VOCAB
 from tests.security.fuzz.changes import (

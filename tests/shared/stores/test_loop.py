@@ -12,7 +12,7 @@ from tests.stores.serving import LOOPBACK
 _ASKS: Final = """
 import sys
 from bpefleet.shared.stores.loop import begun
-from bpefleet.shared.stores.store import store_of
+from bpefleet.shared.stores.connect import store_of
 from bpefleet.shared.stores.urls import parsed
 
 where = parsed(sys.argv[1])

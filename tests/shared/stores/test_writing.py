@@ -6,7 +6,7 @@ import pytest
 
 from bpefleet.shared.errors import SourceChangedError, SourceError, UsageError
 from bpefleet.shared.stores.listing import found
-from bpefleet.shared.stores.remote_file import RemoteFile
+from bpefleet.shared.stores.reading.remote_file import RemoteFile
 from bpefleet.shared.stores.writing import delete, put
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from bpefleet.shared.errors import SpecialTokenError, UnknownTokenError, UsageError
 from bpefleet.shared.tokenizer import Tokenizer
-from bpefleet.shared.tokenizer.files.foreign import ForeignTokenizer
+from bpefleet.shared.tokenizer.foreign import ForeignTokenizer
 from tests.examples import tried_with
 from tests.oracles import peer
 

@@ -13,7 +13,7 @@ from bpefleet.producer import train
 from bpefleet.shared.errors import OutputError, UsageError
 from bpefleet.shared.pretokens.patterns import PATTERNS
 from bpefleet.shared.tokenizer import Tokenizer
-from bpefleet.shared.tokenizer.files.foreign import ForeignTokenizer
+from bpefleet.shared.tokenizer.foreign import ForeignTokenizer
 from tests.oracles import peer
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpefleet.shared.wire.cells import MOST, STATES, cells_of, changed, pack, unpack
 from bpefleet.shared.wire.messages import MessageError
+from bpefleet.shared.wire.shown.cells import MOST, STATES, cells_of, changed, pack, unpack
 
 LETTERS = st.lists(
     st.tuples(st.sampled_from(sorted(STATES.values())), st.integers(1, 3000)), max_size=30

@@ -18,7 +18,7 @@ from bpefleet.shared.process.command import (
 )
 from bpefleet.shared.process.logs import VERBOSE
 from bpefleet.shared.process.machine import cores
-from bpefleet.shared.process.startup import collect_rarely
+from bpefleet.shared.process.startup import collect_rarely, keep_freed_memory
 
 
 @from_environment
@@ -94,6 +94,7 @@ def main(*, url: str, verbose: int, quiet: bool, **options: Any) -> None:
     if quiet and not verbose:
         level = logging.ERROR
     collect_rarely()
+    keep_freed_memory()
     from bpefleet.worker.serve import serve  # noqa: PLC0415  RQ and redis come with it
 
     with error_as_exit():

@@ -57,6 +57,9 @@ _MUCH: Final = 0.2
 
 _VERSION: Final = version("bpefleet")
 
+REGISTERED_FOR: Final = 1.0
+"""Seconds in which a worker need not register again: RQ has it do so three times between chunks."""
+
 # RQ blocks for a job this much less than the worker's time to live.
 _RQ_DEQUEUE_MARGIN: Final = 15
 
@@ -98,6 +101,7 @@ class FleetWorker(Worker):
         }
         super().__init__(queues, name or _new_name(), **options)
         self._tail = Tail()
+        self._registered = -REGISTERED_FOR
         self._met_own_key = False
         self._told_other_key = False
         self.log.addFilter(_BRIEFLY)
@@ -144,11 +148,14 @@ class FleetWorker(Worker):
         if pipeline is not None:
             super().heartbeat(LOST_AFTER, pipeline)
             return
+        if time.monotonic() < self._registered + REGISTERED_FOR:
+            return
         with self.connection.pipeline() as own:
             own.hset(self.key, mapping=self.serialize())
             worker_registration.register(self, own)
             super().heartbeat(LOST_AFTER, own)
             own.execute()
+        self._registered = time.monotonic()
 
     def serialize(self) -> dict[Any, Any]:
         """The worker's fields in Redis, with bpefleet's version and the id of the key."""

@@ -3,13 +3,13 @@
 //! A word takes a slot per byte and one more for the separator behind it. A symbol covers as
 //! many slots as its token has bytes, and its number stands in the first and in the last of
 //! them. Hence the next symbol starts `length` slots further, and the slot before a symbol
-//! names the previous one: no links, no lengths, four bytes per byte of text.
+//! names the previous one: no links, no lengths, two or four bytes per byte of text (`slot`).
 //!
 //! **Stale postings are seen.** A posting of the pair (x, y) says that an x started at slot p
 //! and a y behind it at slot q = p + length(x). That x is there still if and only if slot p
 //! holds x, and likewise y and slot q. For an x ends in one of two ways. It is joined to what
 //! follows: then slot p gets the new symbol. Or it is joined to what precedes: then slot p gets
-//! [`INSIDE`] or, if x is a single byte, the new symbol whose last slot p now is. From then on
+//! [`Slot::INSIDE`] or, if x is a single byte, the new symbol whose last slot p now is. From then on
 //! slot p is at most written as the last slot of a symbol, and all that cover it are longer than x.
 //!
 //! **Counts.** The count of a word weighs each of its slots, but storing it per word would cost
@@ -17,14 +17,15 @@
 //! (*class*) starting on a fresh block of [`BLOCK`] slots, so that a block has one count and
 //! the table of block counts is small enough for the caches.
 //!
-//! Memory: 4 bytes per slot and 8 per block, that is 4.1 bytes per byte of unique words plus
-//! 4.1 per word; words of fewer than two bytes are left out. Placing needs two passes over the
+//! Memory: 2 or 4 bytes per slot and 8 per block, that is 2.1 bytes per byte of unique words plus
+//! 2.1 per word, or 4.1; words of fewer than two bytes are left out. Placing needs two passes over the
 //! words and no sorting.
 
 use std::collections::BTreeMap;
 
 use super::division::Share;
 use super::pulse::Pulse;
+use super::slot::Slot;
 use super::tokens::{symbol, SEPARATOR};
 use super::MergeError;
 use crate::prefetch::{prefer_large, prefetch};
@@ -33,10 +34,7 @@ use crate::prefetch::{prefer_large, prefetch};
 const BLOCK_BITS: u32 = 6;
 const BLOCK: usize = 1 << BLOCK_BITS;
 
-/// What a slot holds that is neither the first nor the last of a symbol.
-pub(super) const INSIDE: u32 = u32::MAX;
-
-/// Positions and symbols are 32 bits; a merge takes a slot, so symbols cannot run out first.
+/// Positions are 32 bits, and symbols at most; a merge takes a slot, so these cannot run out first.
 pub(super) const MAX_SLOTS: u64 = (u32::MAX - 1024) as u64;
 
 /// Counts below this have their class in a table, the few others in a map.
@@ -51,14 +49,14 @@ struct Class {
 }
 
 /// The words of a shard, laid out for merging.
-pub(super) struct Arena {
-    pub(super) symbols: Vec<u32>,
+pub(super) struct Arena<S> {
+    pub(super) symbols: Vec<S>,
     block_counts: Vec<u64>,
     /// By falling count: the number of words with at least this count, and the count.
     ranks: Vec<(usize, u64)>,
 }
 
-impl Arena {
+impl<S: Slot> Arena<S> {
     /// The count of the word that covers a position.
     #[inline]
     pub(super) fn count_at(&self, position: u32) -> u64 {
@@ -73,7 +71,7 @@ impl Arena {
     }
 
     /// The slots in blocks of one count each.
-    pub(super) fn blocks(&self) -> impl Iterator<Item = (&[u32], u64)> {
+    pub(super) fn blocks(&self) -> impl Iterator<Item = (&[S], u64)> {
         self.symbols
             .chunks_exact(BLOCK)
             .zip(self.block_counts.iter().copied())
@@ -89,7 +87,7 @@ impl Arena {
         let (mut words, mut length) = (0, 0);
         for (block, count) in self.blocks() {
             for &slot in block {
-                if slot != SEPARATOR {
+                if slot.symbol() != SEPARATOR {
                     length += 1;
                     continue;
                 }
@@ -102,6 +100,22 @@ impl Arena {
             }
         }
         ranks
+    }
+}
+
+impl Arena<u16> {
+    /// With room for more symbols.
+    pub(super) fn widened(self) -> Arena<u32> {
+        let mut symbols = vec![0; self.symbols.len()];
+        prefer_large(&mut symbols);
+        for (wide, &short) in symbols.iter_mut().zip(&self.symbols) {
+            *wide = short.symbol();
+        }
+        Arena {
+            symbols,
+            block_counts: self.block_counts,
+            ranks: self.ranks,
+        }
     }
 }
 
@@ -167,12 +181,12 @@ impl Classes {
         mut self,
         words: Share<W>,
         pulse: &mut Pulse<'_, '_>,
-    ) -> Result<Arena, MergeError>
+    ) -> Result<Arena<u16>, MergeError>
     where
         W: Iterator<Item = (&'w [u8], u64)> + Clone,
     {
         let (mut arena, slots) = self.place();
-        arena.symbols = vec![SEPARATOR; slots];
+        arena.symbols = vec![0; slots];
         prefer_large(&mut arena.symbols);
         words.again(|word, count| {
             if !mergeable(word, count) {
@@ -180,7 +194,7 @@ impl Classes {
             }
             let next = &mut self.of(count).slots;
             for (slot, &byte) in arena.symbols[*next..].iter_mut().zip(word) {
-                *slot = symbol(byte);
+                *slot = Slot::of(symbol(byte));
             }
             *next += word.len() + 1;
             pulse.work(word.len() + 1)
@@ -190,7 +204,7 @@ impl Classes {
 
     /// Gives each class its place, by falling count behind one block of separators. Returns an
     /// arena without symbols, and how many it needs.
-    fn place(&mut self) -> (Arena, usize) {
+    fn place(&mut self) -> (Arena<u16>, usize) {
         let mut arena = Arena {
             symbols: Vec::new(),
             block_counts: vec![0],

@@ -20,14 +20,15 @@ use std::collections::BTreeMap;
 
 use super::arena::Arena;
 use super::lockstep::{Member, Message};
+use super::slot::Slot;
 use super::{MergeError, Options};
 
 /// By falling count: the number of words with at least this count, and the count.
 type Ranks = Vec<(usize, u64)>;
 
 /// The ranks of the words of all shards, without those longer than `max_length`.
-pub(super) fn ranks(
-    arena: &Arena,
+pub(super) fn ranks<S: Slot>(
+    arena: &Arena<S>,
     max_length: Option<usize>,
     member: &mut Member<'_>,
 ) -> Result<Ranks, MergeError> {

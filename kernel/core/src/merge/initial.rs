@@ -8,6 +8,7 @@ use super::arena::Arena;
 use super::lockstep::{Member, Message};
 use super::pairs::{Pair, Pairs};
 use super::pulse::Pulse;
+use super::slot::Slot;
 use super::tokens::{Tokens, INITIAL, SEPARATOR};
 use super::MergeError;
 use crate::prefetch::prefer_large;
@@ -38,8 +39,8 @@ fn add_others(table: &mut [Tally], member: &mut Member<'_>) -> Result<(), MergeE
 
 impl Pairs {
     /// The pairs of adjacent bytes with a count of at least `floor` that `tokens` may join.
-    pub(super) fn initial(
-        arena: &Arena,
+    pub(super) fn initial<S: Slot>(
+        arena: &Arena<S>,
         floor: u64,
         tokens: &Tokens,
         member: &mut Member<'_>,
@@ -49,7 +50,7 @@ impl Pairs {
         let mut left = SEPARATOR as usize;
         for (block, count) in arena.blocks() {
             for &right in block {
-                let right = right as usize;
+                let right = right.symbol() as usize;
                 let tally = &mut table[left * INITIAL + right];
                 // What stands beside a separator is not a pair and its sum may wrap; the sums of
                 // pairs cannot, `Shards::build` has seen to that.
@@ -86,9 +87,9 @@ impl Pairs {
     }
 
     /// Writes the positions.
-    fn post(
+    fn post<S: Slot>(
         &mut self,
-        arena: &Arena,
+        arena: &Arena<S>,
         table: &mut [Tally],
         pulse: &mut Pulse<'_, '_>,
     ) -> Result<(), MergeError> {
@@ -98,7 +99,7 @@ impl Pairs {
         let mut position = u32::MAX;
         for (block, _) in arena.blocks() {
             for &right in block {
-                let right = right as usize;
+                let right = right.symbol() as usize;
                 let cursor = &mut table[left * INITIAL + right].cursor;
                 // Posting zero belongs to no pair: what is not kept ends there.
                 self.postings[*cursor] = position;

@@ -16,11 +16,12 @@
 //! Which postings of a chunk are fresh, about half, is found without branches; then those
 //! occurrences are rewritten. Sending ahead takes a tenth off the whole loop.
 
-use super::arena::{Arena, INSIDE};
+use super::arena::Arena;
 use super::lockstep::{Member, Message};
 use super::pairs::{Pair, Pairs};
 use super::pulse::Pulse;
 use super::queue::Queue;
+use super::slot::Slot;
 use super::tokens::{Tokens, INITIAL, SEPARATOR};
 use super::MergeError;
 
@@ -137,9 +138,9 @@ impl Rewriter {
         clippy::needless_bitwise_bool,
         reason = "a branch would be mispredicted half the time"
     )]
-    pub(super) fn replace(
+    pub(super) fn replace<S: Slot>(
         &mut self,
-        arena: &mut Arena,
+        arena: &mut Arena<S>,
         pairs: &mut Pairs,
         chosen: &Pair,
         joint: &Joint,
@@ -150,6 +151,7 @@ impl Rewriter {
         self.after.tallies.push(Tally::default());
         let mut whole = false;
         let mut found = [0; CHUNK];
+        let (left, right) = (S::of(joint.left), S::of(joint.right));
         // The end of the last occurrence: where runs overlap, the next starts no earlier.
         let mut end = 0;
         let postings = &pairs.postings[chosen.range()];
@@ -160,9 +162,9 @@ impl Rewriter {
             let mut count = 0;
             for &position in chunk {
                 found[count % CHUNK] = position;
-                let is_left = arena.symbols[position as usize] == joint.left;
+                let is_left = arena.symbols[position as usize] == left;
                 let beside = position + joint.left_length;
-                let is_right = arena.symbols[beside as usize] == joint.right;
+                let is_right = arena.symbols[beside as usize] == right;
                 let fresh = is_left & is_right & (position >= end);
                 count += usize::from(fresh);
                 end = if fresh { position + joint.length } else { end };
@@ -178,23 +180,24 @@ impl Rewriter {
 
     /// Rewrites one occurrence. Tells whether it is a whole word now.
     #[inline]
-    fn join(&mut self, arena: &mut Arena, position: u32, joint: &Joint) -> bool {
+    fn join<S: Slot>(&mut self, arena: &mut Arena<S>, position: u32, joint: &Joint) -> bool {
         let count = arena.count_at(position);
         let start = position as usize;
         let beside = start + joint.left_length as usize;
         let end = start + joint.length as usize;
         let symbols = &mut arena.symbols[..];
-        symbols[start] = joint.token;
+        symbols[start] = S::of(joint.token);
         // If the right symbol is one byte long, this slot is the last one and set again.
-        symbols[beside] = INSIDE;
-        symbols[end - 1] = joint.token;
-        let mut before = symbols[start - 1];
+        symbols[beside] = S::INSIDE;
+        symbols[end - 1] = S::of(joint.token);
+        let mut before = symbols[start - 1].symbol();
         if before == joint.token {
             before = SEPARATOR;
         }
-        let mut after = symbols[end];
+        let mut after = symbols[end].symbol();
         // The pair again: it is about to be rewritten too.
-        if after == joint.left && symbols[end + joint.left_length as usize] == joint.right {
+        if after == joint.left && symbols[end + joint.left_length as usize].symbol() == joint.right
+        {
             after = joint.token;
         }
         self.before.add(before, count);
@@ -204,7 +207,7 @@ impl Rewriter {
             before,
             after,
         });
-        symbols[start - 1] == SEPARATOR && after == SEPARATOR
+        symbols[start - 1].symbol() == SEPARATOR && after == SEPARATOR
     }
 
     /// Adds the neighbours that the other shards found. Tells whether the new token is a whole

@@ -14,6 +14,7 @@ use super::pairs::Pairs;
 use super::pulse::Pulse;
 use super::queue::Queue;
 use super::rewrite::{Joint, Rewriter};
+use super::slot::{Slot, SHORT_MERGES};
 use super::tokens::{self, Tokens};
 use super::{Merge, MergeError, Merged, Options, Progress};
 
@@ -53,7 +54,7 @@ const MOST_USEFUL: usize = 16;
 /// # Ok::<(), MergeError>(())
 /// ```
 pub struct Shards {
-    arenas: Vec<Arena>,
+    arenas: Vec<Arena<u16>>,
     /// Of all words, each as often as it was counted; also of those that have no slots.
     bytes: u64,
 }
@@ -203,51 +204,116 @@ where
 
 /// The merges, found by one shard together with the others.
 fn merge_shard(
-    mut arena: Arena,
+    mut arena: Arena<u16>,
     mut member: Member<'_>,
     bytes: u64,
     options: &Options,
     pulse: &mut Pulse<'_, '_>,
 ) -> Result<Merged, MergeError> {
-    let mut tokens_left = bytes;
-    let ranks = floor::ranks(&arena, options.max_token_length, &mut member)?;
-    let mut floor = Floor::new(ranks, options);
-    let mut tokens = Tokens::new(options.max_token_length);
-    let mut pairs = Pairs::initial(&arena, floor.count(), &tokens, &mut member, pulse)?;
-    let mut queue = Queue::new(options.tie_break, &mut pairs);
-    let mut rewriter = Rewriter::new();
-    while pulse.made().len() < options.merges {
-        let Some(best) = queue.pop(&mut pairs, &tokens, floor.count()) else {
-            floor.check_exhausted()?;
-            break;
-        };
-        let chosen = pairs.take(best);
-        let merge = Merge {
-            left: tokens::id(chosen.left),
-            right: tokens::id(chosen.right),
-            count: chosen.count,
-        };
-        let joint = Joint::new(&chosen, &mut tokens);
-        look_ahead(&queue, &pairs, &arena);
-        let whole = rewriter.replace(&mut arena, &mut pairs, &chosen, &joint, pulse)?;
-        let whole = rewriter.add_others(&mut member, whole)?;
-        floor.merged(whole);
-        // Each occurrence that was rewritten leaves one token where there were two.
-        tokens_left -= rewriter.rewritten();
-        rewriter.settle(&joint, &tokens, floor.count(), &mut pairs, &mut queue);
-        pulse.merged(merge)?;
+    let mut shard = Shard::new(&arena, &mut member, bytes, options, pulse)?;
+    shard.merge(&mut arena, SHORT_MERGES, &mut member, pulse)?;
+    if shard.wants_more(pulse.made().len()) {
+        // Most pairs are merged by now. What is left of the postings and the wider arena together
+        // take less than the postings took at first.
+        shard.pairs.compact(shard.floor.count());
+        let mut arena = arena.widened();
+        shard.merge(&mut arena, usize::MAX, &mut member, pulse)?;
     }
     Ok(Merged {
         merges: pulse.take_made(),
         bytes,
-        tokens: tokens_left,
+        tokens: shard.tokens_left,
     })
+}
+
+/// What decides on the merges, and where the pairs are in the arena.
+struct Shard<'o> {
+    options: &'o Options,
+    floor: Floor,
+    tokens: Tokens,
+    pairs: Pairs,
+    queue: Queue,
+    rewriter: Rewriter,
+    tokens_left: u64,
+    exhausted: bool,
+}
+
+impl<'o> Shard<'o> {
+    fn new(
+        arena: &Arena<u16>,
+        member: &mut Member<'_>,
+        bytes: u64,
+        options: &'o Options,
+        pulse: &mut Pulse<'_, '_>,
+    ) -> Result<Self, MergeError> {
+        let ranks = floor::ranks(arena, options.max_token_length, member)?;
+        let floor = Floor::new(ranks, options);
+        let tokens = Tokens::new(options.max_token_length);
+        let mut pairs = Pairs::initial(arena, floor.count(), &tokens, member, pulse)?;
+        let queue = Queue::new(options.tie_break, &mut pairs);
+        Ok(Self {
+            options,
+            floor,
+            tokens,
+            pairs,
+            queue,
+            rewriter: Rewriter::new(),
+            tokens_left: bytes,
+            exhausted: false,
+        })
+    }
+
+    /// Whether more than these are to be made, and can be.
+    fn wants_more(&self, made: usize) -> bool {
+        made < self.options.merges && !self.exhausted
+    }
+
+    /// Makes merges, until there are so many.
+    fn merge<S: Slot>(
+        &mut self,
+        arena: &mut Arena<S>,
+        until: usize,
+        member: &mut Member<'_>,
+        pulse: &mut Pulse<'_, '_>,
+    ) -> Result<(), MergeError> {
+        let Self {
+            floor,
+            tokens,
+            pairs,
+            queue,
+            rewriter,
+            ..
+        } = self;
+        while pulse.made().len() < self.options.merges.min(until) {
+            let Some(best) = queue.pop(pairs, tokens, floor.count()) else {
+                floor.check_exhausted()?;
+                self.exhausted = true;
+                break;
+            };
+            let chosen = pairs.take(best);
+            let merge = Merge {
+                left: tokens::id(chosen.left),
+                right: tokens::id(chosen.right),
+                count: chosen.count,
+            };
+            let joint = Joint::new(&chosen, tokens);
+            look_ahead(queue, pairs, arena);
+            let whole = rewriter.replace(arena, pairs, &chosen, &joint, pulse)?;
+            let whole = rewriter.add_others(member, whole)?;
+            floor.merged(whole);
+            // Each occurrence that was rewritten leaves one token where there were two.
+            self.tokens_left -= rewriter.rewritten();
+            rewriter.settle(&joint, tokens, floor.count(), pairs, queue);
+            pulse.merged(merge)?;
+        }
+        Ok(())
+    }
 }
 
 /// Sends for what the merges after this one will read. At low counts, where most merges are,
 /// many pairs are tied with few postings each, and the wait for their first cache lines would
 /// cost more than the work on them.
-fn look_ahead(queue: &Queue, pairs: &Pairs, arena: &Arena) {
+fn look_ahead<S: Slot>(queue: &Queue, pairs: &Pairs, arena: &Arena<S>) {
     /// Postings of a pair; for a longer list the rewriter looks ahead itself.
     const FIRST: usize = 128;
 

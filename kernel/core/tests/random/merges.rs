@@ -1,6 +1,8 @@
 //! Merging equals its definition, for every tie rule.
 
-use bpefleet_core::merge::{Options, TieBreak};
+use std::ops::ControlFlow;
+
+use bpefleet_core::merge::{merge, Merge, Options, TieBreak};
 
 use crate::common::merging::{assert_merged_as_by_definition, Words};
 use crate::common::Random;
@@ -53,4 +55,28 @@ fn every_tie_rule_merges_as_defined() {
             assert_merged_as_by_definition(&words, &options);
         }
     });
+}
+
+#[test]
+fn symbols_outgrow_16_bits() {
+    /// As many as there are symbols of 16 bits for, without one and those before the merges.
+    const MOST: usize = (1 << 16) - 1 - 257;
+
+    let alphabet: Vec<u8> = (0..=255).collect();
+    let word = Random::new(11).bytes(200_000, &alphabet);
+    let merged = |merges| {
+        let options = Options {
+            merges,
+            tie_break: TieBreak::RawId,
+            min_frequency: 0,
+            max_token_length: None,
+        };
+        let mut go_on = |_: &[Merge]| ControlFlow::Continue(());
+        merge([(&word[..], 1)].into_iter(), &options, &mut go_on).expect("within limits")
+    };
+    let (short, long) = (merged(MOST), merged(MOST + 2));
+    assert_eq!(long.merges.len(), MOST + 2);
+    assert_eq!(long.merges[..MOST], short.merges);
+    let last: u64 = long.merges[MOST..].iter().map(|merge| merge.count).sum();
+    assert_eq!(long.tokens, short.tokens - last);
 }

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Iterable
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 
 from bpefleet.producer.api.given import told_apart
 from bpefleet.producer.api.mixtures import mixture_of
+from bpefleet.producer.api.runs import Place
 from bpefleet.producer.encoding.formats import NAMES, TABLES
 from bpefleet.producer.encoding.place import made_place
 from bpefleet.producer.encoding.tables import demand_pyarrow
@@ -20,11 +24,11 @@ from bpefleet.shared.tokenizer.parts import Parts
 from bpefleet.shared.wire.encoding import Encoding, Width
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from bpefleet.producer.api.keywords import Work
-    from bpefleet.producer.api.runs import Place
+    from bpefleet.producer.planning.mixture.source import Source
     from bpefleet.producer.run.ending.outcome import EncodeResult
+
+logger = logging.getLogger(__name__)
 
 SHARD_SIZE: Final = 100_000_000
 """Tokens: some 200 MB of them, or 400 MB."""
@@ -34,8 +38,9 @@ _MOST: Final = 1 << 31
 
 
 def encode(
-    sources: Place | Iterable[Place],
+    sources: Place | Source | Iterable[Any] | None = None,
     *,
+    documents: Iterable[Any] | None = None,
     tokenizer: Tokenizer | Place,
     out: Place,
     format: str = "bin",  # noqa: A002  the option's name
@@ -47,6 +52,7 @@ def encode(
     text_field: str = "text",
     errors: str = "strict",
     chunk_size: int | None = None,
+    spool: Place | None = None,
     **work: Unpack[Work],
 ) -> EncodeResult:
     """Encode a corpus, with a fleet as `train` has it. `open_tokens` reads what is written.
@@ -55,7 +61,9 @@ def encode(
     the corpus's order, and each has the ids that `Tokenizer.encode` gives for it.
 
     Args:
-        sources: Files, folders and globs, as for `train`.
+        sources: As for `train`, a mixture as well: of this the samples are taken, and a weight of 0
+            leaves a source out. Other weights mean nothing, for each document is written once.
+        documents: As for `train`.
         tokenizer: A tokenizer, or the directory of the run that trained it.
         out: Directory for the run; must not exist, or be empty.
         format: `bin`, `npy`, `llm.c`, `megatron`, `parquet` or `arrow`.
@@ -69,7 +77,8 @@ def encode(
         text_field: As for `train`.
         errors: Likewise.
         chunk_size: Likewise; no shard depends on it.
-        work: As for `resume`.
+        spool: As for `train`.
+        work: As for `resume`, but that nothing may be missing.
 
     Raises:
         BpefleetError: It cannot be done; the class and the text say why and what to do.
@@ -87,17 +96,21 @@ def encode(
         separator=_separator(separator, parts),
         shard_size=_size(shard_size),
     )
-    return run_encoding(
-        sources,
-        parts,
-        encoding,
-        out=Path(out),
-        source_format=source_format,
-        chunk_size=chunk_size,
-        text_field=text_field,
-        errors=errors,
-        work=work,
-    )
+    corpus = Corpus(sources, documents, source_format, chunk_size, text_field, errors, spool)
+    return run_encoding(corpus, parts, encoding, out=Path(out), work=work)
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What is encoded, and how it is read: as in `encode`."""
+
+    sources: Any
+    documents: Iterable[Any] | None
+    source_format: str
+    chunk_size: int | None
+    text_field: str
+    errors: str
+    spool: Place | None
 
 
 def parts_of(tokenizer: Tokenizer | Place) -> Parts:
@@ -110,47 +123,38 @@ def parts_of(tokenizer: Tokenizer | Place) -> Parts:
 
 
 def run_encoding(
-    sources: Place | Iterable[Place],
-    parts: Parts,
-    encoding: Encoding,
-    *,
-    out: Path,
-    source_format: str,
-    chunk_size: int | None,
-    text_field: str,
-    errors: str,
-    work: Work,
+    corpus: Corpus, parts: Parts, encoding: Encoding, *, out: Path, work: Work
 ) -> EncodeResult:
     """Run what an encoding asks for.
 
     Raises:
         BpefleetError: As `encode`.
     """
-    if mixture_of(sources, source_format, None):
-        raise UsageError(
-            "a mixture is not encoded: weights and samples mean nothing here",
-            hint="name its files, folders or globs",
-        )
-    paths, documents = told_apart(cast("Any", sources), None)
-    if documents is not None:
-        raise UsageError("documents are not encoded by a fleet", hint="write them to a file")
-    if "-" in paths:
-        raise UsageError("standard input is not encoded", hint="write it to a file first")
+    paths: tuple[str, ...] = ()
+    documents = corpus.documents
+    mixture = mixture_of(corpus.sources, corpus.source_format, documents)
+    if not mixture:
+        paths, documents = told_apart(corpus.sources, documents)
+    elif any(source.weight not in (0, 1) for source in mixture):
+        logger.warning("weights above or below 1 mean nothing here: each document is encoded once")
     given: dict[str, Any] = {**work, "report": False}
     if (key_file := work.get("key_file")) is not None:
         given["key_file"] = Path(key_file)
     request = Request(
         sources=paths,
+        mixture=tuple(source for source in mixture if source.weight) or mixture,
+        documents=documents,
+        spool=None if corpus.spool is None else os.fspath(corpus.spool),
         out=out,
         options=Options(
             vocab_size=parts.size,
             pattern=parts.pattern,
             special_tokens=tuple(parts.special_tokens),
-            errors=errors,
-            text_field=text_field,
+            errors=corpus.errors,
+            text_field=corpus.text_field,
         ),
-        resources=Resources(chunk_size=chunk_size, **given),
-        format=source_format,
+        resources=Resources(chunk_size=corpus.chunk_size, **given),
+        format=corpus.source_format,
         encoding=encoding,
         encoder=parts.to_bytes(),
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bpefleet.producer.api.keywords import Merging, Work
     from bpefleet.producer.planning.mixture.source import Number
     from bpefleet.producer.run.ending.outcome import RunResult
-    from bpefleet.shared.wire.status import Snapshot
+    from bpefleet.shared.wire.shown.status import Snapshot
 
 Place: TypeAlias = "str | os.PathLike[str]"
 

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
-from bpefleet.producer.api.encoding import parts_of, run_encoding
+from bpefleet.producer.api.encoding import Corpus, parts_of, run_encoding
 from bpefleet.producer.encoding.formats import COUNT
 from bpefleet.producer.encoding.per_document import DocumentTable
 from bpefleet.producer.encoding.tables import demand_pyarrow
+from bpefleet.producer.planning.options import STANDARD_INPUT
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.tokens.index import SOURCES, Index, SourceLine
 from bpefleet.shared.wire.encoding import Encoding
 from bpefleet.shared.wire.messages import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from bpefleet.producer.api.keywords import Work
     from bpefleet.producer.api.runs import Place
+    from bpefleet.producer.planning.mixture.source import Source
 
 
 class TokenCounts(Message, frozen=True):
@@ -44,8 +47,9 @@ class TokenCounts(Message, frozen=True):
 
 
 def count_tokens(
-    sources: Place | Iterable[Place],
+    sources: Place | Source | Iterable[Any] | None = None,
     *,
+    documents: Iterable[Any] | None = None,
     tokenizers: Iterable[Place],
     per_document: Place | None = None,
     out: Place | None = None,
@@ -53,12 +57,14 @@ def count_tokens(
     text_field: str = "text",
     errors: str = "strict",
     chunk_size: int | None = None,
+    spool: Place | None = None,
     **work: Unpack[Work],
 ) -> list[TokenCounts]:
     """Count the tokens of a corpus by one or more tokenizers, with a fleet as `encode` has it.
 
     Args:
-        sources: Files, folders and globs, as for `train`.
+        sources: As for `encode`. Standard input, which is read once, has one tokenizer.
+        documents: Likewise; the same of what is gone when it was iterated over.
         tokenizers: As for `encode`; one run for each, one after the other.
         per_document: A Parquet file to write: tokenizer, source, number and tokens of each
             document, from 0 in its file.
@@ -68,6 +74,7 @@ def count_tokens(
         text_field: Likewise.
         errors: Likewise.
         chunk_size: Likewise.
+        spool: Likewise.
         work: Likewise.
 
     Raises:
@@ -81,28 +88,31 @@ def count_tokens(
     if per_document is not None:
         demand_pyarrow()
     named = [os.fspath(each) for each in tokenizers]
+    corpus = Corpus(sources, documents, source_format, chunk_size, text_field, errors, spool)
+    if len(named) > 1 and _once(corpus):
+        raise UsageError(
+            "what arrives is read once, and there are several tokenizers",
+            hint="write it to a file first, or name one tokenizer",
+        )
     found, table = [], DocumentTable(per_document)
     with _folder(out) as folder, table:
         for number, name in enumerate(named):
             parts = parts_of(name)
             path = folder / f"{number}"
             digest = sha256(parts.to_bytes()).hexdigest()
-            result = run_encoding(
-                sources,
-                parts,
-                Encoding(str(path.resolve()), digest, COUNT, 0, None, 0),
-                out=path,
-                source_format=source_format,
-                chunk_size=chunk_size,
-                text_field=text_field,
-                errors=errors,
-                work=work,
-            )
+            encoding = Encoding(str(path.resolve()), digest, COUNT, 0, None, 0)
+            result = run_encoding(corpus, parts, encoding, out=path, work=work)
             lines = (path / SOURCES).read_bytes().splitlines()
             files = tuple(map(SourceLine.from_bytes, lines))
             found.append(_counts(name, result.index, files))
             table.add(name, path, files)
     return found
+
+
+def _once(corpus: Corpus) -> bool:
+    """Whether a corpus is gone once it was read."""
+    given = corpus.documents if corpus.sources is None else corpus.sources
+    return given in (STANDARD_INPUT, [STANDARD_INPUT]) or isinstance(given, Iterator)
 
 
 def _counts(name: str, index: Index, files: tuple[SourceLine, ...]) -> TokenCounts:

@@ -64,14 +64,9 @@ if TYPE_CHECKING:
     metavar="SIZE",
     help="Text in one job, at most about. No shard depends on it.",
 )
-@click.option(
-    "--errors",
-    type=click.Choice(["strict", "replace"]),
-    default="strict",
-    show_default=True,
-    help="Bytes that are not UTF-8: stop at them, or encode U+FFFD in their place.",
-)
+@options_.errors_option("encode")
 @options_.source_format_options
+@options_.spool_option
 @options_.encode_resource_options
 def encode(sources: tuple[str, ...], *, out: Path, as_json: bool, **options: Any) -> None:
     """Encode SOURCE... with a tokenizer: files, folders or quoted globs, as paths or URLs.
@@ -79,9 +74,13 @@ def encode(sources: tuple[str, ...], *, out: Path, as_json: bool, **options: Any
     A record is a document; in plain text what ends with the separator is. The shards have the
     documents in the corpus's order, and are the same for any chunk size and any workers.
 
+    - is standard input. A file NAME.toml by itself is a corpus file: of its sources the samples are
+    taken; a weight of 0 leaves a source out, and no other means anything.
+
     \b
     bpefleet encode corpus.txt -t tokenizer -o tokens
     bpefleet encode 'shards/*.jsonl.zst' -t tokenizer --format megatron -o tokens
+    zcat corpus/*.gz | bpefleet encode - -t tokenizer -o tokens
     """  # noqa: D301  click's mark for a paragraph to leave as it is
     from bpefleet.producer.api.encoding import encode as encode_  # noqa: PLC0415  --help stays quick
     from bpefleet.producer.cli.printing.encoded import summarize  # noqa: PLC0415  likewise
@@ -108,16 +107,15 @@ def encode(sources: tuple[str, ...], *, out: Path, as_json: bool, **options: Any
     "--chunk-size", type=Size(), show_default="256MiB, or 16MiB with a regex", metavar="SIZE",
     help="Text in one job, at most about.",
 )  # fmt: skip
-@click.option(
-    "--errors", type=click.Choice(["strict", "replace"]), default="strict", show_default=True,
-    help="Bytes that are not UTF-8: stop at them, or take U+FFFD in their place.",
-)  # fmt: skip
+@options_.errors_option("take")
 @options_.source_format_options
+@options_.spool_option
 @options_.encode_resource_options
 def count_tokens(sources: tuple[str, ...], *, as_json: bool, **options: Any) -> None:
-    """Count the tokens of SOURCE... by one or more tokenizers, in all and by file.
+    """Count the tokens of SOURCE... by one or more tokenizers, in all and by file or source.
 
-    Special tokens in the text are tokens; nothing is put between documents.
+    Special tokens in the text are tokens; nothing is put between documents. SOURCE is as for
+    encode; from standard input by one tokenizer.
 
     \b
     bpefleet count-tokens corpus.txt -t tokenizer -t other

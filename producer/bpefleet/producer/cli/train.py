@@ -51,13 +51,7 @@ if TYPE_CHECKING:
     "200 MB of English, 120 MB for 90 MB of multilingual text; with a regex of your own, the chunk "
     "several times over.",
 )
-@click.option(
-    "--errors",
-    type=click.Choice(["strict", "replace"]),
-    default="strict",
-    show_default=True,
-    help="Bytes that are not UTF-8: stop at them, or count U+FFFD in their place.",
-)
+@options_.errors_option("count")
 @options_.format_options
 @options_.spool_option
 @options_.allow_fewer_option

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from bpefleet.producer.counting.early_end import told_at_once
-from bpefleet.producer.counting.kinds import WORK, stores_of
+from bpefleet.producer.counting.kinds.work import WORK, stores_of
 from bpefleet.producer.observing.chunk_times import HERE
 from bpefleet.producer.queueing.chunk_states import ChunkStates
 from bpefleet.producer.store.history import Attempt
+from bpefleet.producer.store.ledgers.ledger import Ledger
 from bpefleet.shared.errors import BpefleetError, OutputError
 from bpefleet.shared.queue.attempt_log import Tail, log_segments
 from bpefleet.shared.trust.roots import roots_of
@@ -22,7 +23,7 @@ from bpefleet.shared.wire.failures import describe
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bpefleet.producer.counting.kinds import Stores
+    from bpefleet.producer.counting.kinds.work import Stores
     from bpefleet.producer.counting.session import Session
     from bpefleet.shared.wire.messages import Failed
 
@@ -137,6 +138,8 @@ def _count(
     if wrong is not None:
         _failed(session, states, chunk, replace(wrong, log=tail.text()))
         return
+    if isinstance(session.ledger, Ledger):
+        session.ledger.tidy()
     states.fold(chunk)
     took = time.perf_counter() - done
     made = Attempt.of(chunk, result, fold_seconds=took, job=plan.kind.name)

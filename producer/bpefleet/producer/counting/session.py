@@ -19,7 +19,8 @@ from bpefleet.producer.store.ledgers.counted import AllCounted
 from bpefleet.producer.store.ledgers.encoded_ledger import EncodedLedger
 from bpefleet.producer.store.ledgers.exchanged import Exchanged, is_begun
 from bpefleet.producer.store.ledgers.ledger import Ledger
-from bpefleet.producer.store.ledgers.settled import Settled, open_settled
+from bpefleet.producer.store.ledgers.settled import Settled
+from bpefleet.producer.store.opening import open_settled
 from bpefleet.producer.store.stop import Stop
 from bpefleet.shared.exchange.place import checked_place
 

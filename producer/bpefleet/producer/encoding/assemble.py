@@ -11,15 +11,17 @@ from msgspec import json
 
 from bpefleet.producer.encoding.formats import FORMATS, TABLES, shard_name
 from bpefleet.producer.encoding.layout import Contents, pieces_of, shards_of
+from bpefleet.producer.encoding.measured import add_up
 from bpefleet.producer.encoding.tables import write_table
 from bpefleet.producer.files.atomic import write_atomically
+from bpefleet.producer.planning.options import STANDARD_INPUT
 from bpefleet.shared.stores.places import place_of
 from bpefleet.shared.stores.urls import is_url
 from bpefleet.shared.tokens.index import SOURCES, VERSION, Index, ShardFile, ShardFiles, SourceLine
-from bpefleet.shared.wire.encoding import INDEX, PIECES
+from bpefleet.shared.wire.encoding import INDEX, MEASURED, PIECES, piece_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from bpefleet.producer.encoding.layout import Piece, Shard
     from bpefleet.producer.planning.plan import Plan
@@ -50,6 +52,12 @@ def assemble(
     if (encoding := plan.encoding) is None:  # pragma: no cover
         raise AssertionError
     place = place_of(encoding.place)
+    if encoding.format == MEASURED:
+        add_up(plan, folder, encoded, shown)
+        index = _index(encoding, encoded, [])
+        _put_index(index, place, folder, encoding)
+        _remove([piece_name(chunk) for chunk in encoded], place, encoding)
+        return index
     segments = {chunk: len(plan.chunks[chunk]) for chunk in encoded}
     pieces = pieces_of(encoded, segments, encoding)
     contents = Contents(pieces, place, encoding.width)
@@ -61,27 +69,33 @@ def assemble(
     with place.writing(SOURCES) as file:
         for line in _sources(plan, pieces, sorted(encoded), place):
             file.write(line.to_bytes() + b"\n")
-    index = Index(
+    index = _index(encoding, encoded, shards)
+    _put_index(index, place, folder, encoding)
+    _remove([piece.name for piece in pieces], place, encoding)
+    return index
+
+
+def _index(encoding: Encoding, encoded: Mapping[int, Encoded], shards: list[ShardFiles]) -> Index:
+    """What was written; of tokens that were only measured there are no shards."""
+    counted: Collection[Encoded | ShardFiles] = shards or encoded.values()
+    return Index(
         version=VERSION,
         format=encoding.format,
         width=encoding.width,
         separator=encoding.separator,
         tokenizer=encoding.tokenizer,
-        tokens=sum(shard.tokens for shard in shards),
-        documents=sum(shard.documents for shard in shards),
+        tokens=sum(each.tokens for each in counted),
+        documents=sum(each.documents for each in counted),
         bytes=sum(each.bytes_read for each in encoded.values()),
         shards=tuple(shards),
     )
-    _put_index(index, place, folder, encoding)
-    _remove(pieces, place, encoding)
-    return index
 
 
-def _remove(pieces: list[Piece], place: Place, encoding: Encoding) -> None:
+def _remove(pieces: list[str], place: Place, encoding: Encoding) -> None:
     """Remove the pieces, and what workers that died have left beside them."""
     if is_url(encoding.place):  # there is nothing but whole objects
         for piece in pieces:
-            place.remove(piece.name)
+            place.remove(piece)
     else:
         rmtree(Path(encoding.place) / PIECES, ignore_errors=True)
 
@@ -171,7 +185,8 @@ class Hashed:
 def _sources(
     plan: Plan, pieces: list[Piece], chunks: list[int], place: Place
 ) -> Iterator[SourceLine]:
-    """A line for each file of the corpus."""
+    """A line for each file of the corpus; one for all that arrived, whatever its parts are."""
+    arrived = plan.encoding is not None and bool(plan.encoding.arrived)
     tokens = documents = 0
     current: int | None = None
     before = (0, 0)
@@ -179,7 +194,7 @@ def _sources(
         with place.opened(piece.name) as file:
             parts = list(piece.parts(file))
         for (index, _, _), (more, ended) in zip(plan.chunks[chunk], parts, strict=True):
-            if index != current:
+            if current is None or (index != current and not arrived):
                 if current is not None:
                     yield _line(plan, current, before, (tokens, documents))
                 current, before = index, (tokens, documents)
@@ -189,10 +204,12 @@ def _sources(
 
 
 def _line(plan: Plan, index: int, first: tuple[int, int], end: tuple[int, int]) -> SourceLine:
+    arrived = plan.encoding is not None and bool(plan.encoding.arrived)
     return SourceLine(
-        path=plan.files[index].path,
+        path=STANDARD_INPUT if arrived else plan.files[index].path,
         token=first[0],
         tokens=end[0] - first[0],
         document=first[1],
         documents=end[1] - first[1],
+        source=plan.sources[plan.files.sources[index]].name,
     )

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from bpefleet.shared.stores.places import Place
     from bpefleet.shared.wire.encoding import Encoded, Encoding
 
-_BLOCK: Final = 4 << 20
-"""Bytes that are read at once."""
+_BLOCK: Final = 1 << 18
+"""Bytes that are read at once: few enough to stay in a cache until they are written again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +152,15 @@ class Contents:
         self._place = place
         self._width = width
 
-    def ids(self, start: int, end: int) -> Iterator[bytes]:
-        """The tokens from `start` to `end`, as they are stored.
+    def ids(self, start: int, end: int) -> Iterator[memoryview]:
+        """The tokens from `start` to `end`, as they are stored; each block holds until the next.
 
         Raises:
             SourceError: A piece cannot be read, or ends before its end.
         """
+        room = memoryview(
+            bytearray(_BLOCK)
+        )  # the same for all: new memory takes as long as copying
         for piece in self._among(start, end):
             shift = piece.skipped - piece.token
             at = (max(start, piece.token) + shift) * self._width
@@ -167,10 +170,10 @@ class Contents:
             with self._place.opened(piece.name) as file:
                 file.seek(at)
                 while at < to:
-                    if not (data := file.read(min(_BLOCK, to - at))):
+                    if not (size := file.readinto(room[: to - at])):  # type: ignore[attr-defined]
                         raise SourceError(f"the piece {piece.name} ends before its end")
-                    yield data
-                    at += len(data)
+                    yield room[:size]
+                    at += size
 
     def ends(self, shard: Shard) -> Iterator[array[int]]:
         """Where a shard's documents end, in tokens from its first on: some at a time."""

@@ -67,7 +67,9 @@ def _batches(contents: Contents, shard: Shard, ids: Any, schema: Any, pa: Any) -
     while first < len(ends):
         last = min(len(ends), bisect_left(ends, start + _AT_ONCE, first) + 1)
         end = ends[last - 1]
-        data = b"".join(contents.ids(shard.token + start, shard.token + end))
+        data = bytearray()
+        for block in contents.ids(shard.token + start, shard.token + end):
+            data += block
         offsets = array("i", [0, *(each - start for each in ends[first:last])])
         values = pa.Array.from_buffers(ids, end - start, [None, pa.py_buffer(data)])
         places = pa.Array.from_buffers(pa.int32(), len(offsets), [None, pa.py_buffer(offsets)])

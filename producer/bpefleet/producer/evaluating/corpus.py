@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from bpefleet.kernel import Sampler
 from bpefleet.producer.planning.columns.source_file import SourceFile
 from bpefleet.producer.planning.finding.sources import find_files
+from bpefleet.producer.planning.listing import list_corpus
 from bpefleet.producer.planning.mixture.corpus_file import is_corpus_file, read_corpus_file
-from bpefleet.producer.planning.mixture.listing import list_corpus
 from bpefleet.producer.planning.mixture.source import PlannedSource
 from bpefleet.producer.planning.options import STANDARD_INPUT, Options, Request
 from bpefleet.shared.corpus.sampling import seed_of

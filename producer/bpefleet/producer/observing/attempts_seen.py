@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.shared.wire.detail import BOUNDS, FailureCount, Timing
+from bpefleet.shared.wire.shown.detail import BOUNDS, FailureCount, Timing
 
 if TYPE_CHECKING:
     from bpefleet.shared.wire.kinds import Result

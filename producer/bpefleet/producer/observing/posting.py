@@ -19,7 +19,7 @@ from bpefleet.shared.wire.keys import (
     status_key,
 )
 from bpefleet.shared.wire.messages import Message, MessageError
-from bpefleet.shared.wire.status import Snapshot
+from bpefleet.shared.wire.shown.status import Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,12 +14,12 @@ from bpefleet.producer.files.lock import LOCK, holder
 from bpefleet.producer.observing.expected_text import ExpectedText
 from bpefleet.producer.store.directory import PLAN, RunDirectory
 from bpefleet.producer.store.history import ATTEMPTS, given_up
-from bpefleet.producer.store.ledgers.settled import read_settled
 from bpefleet.producer.store.mixture import source_views
+from bpefleet.producer.store.opening import read_settled
 from bpefleet.shared.errors import OutputError
-from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.tokenizer.files.names import MANIFEST
 from bpefleet.shared.wire.messages import MessageError
-from bpefleet.shared.wire.status import DONE, MOST_FAILED, PLANNED, STOPPED, Failure, Snapshot
+from bpefleet.shared.wire.shown.status import DONE, MOST_FAILED, PLANNED, STOPPED, Failure, Snapshot
 
 if TYPE_CHECKING:
     from pathlib import Path

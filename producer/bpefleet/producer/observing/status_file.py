@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bpefleet.producer.store.directory import RunDirectory
-    from bpefleet.shared.wire.status import Snapshot
+    from bpefleet.shared.wire.shown.status import Snapshot
 
 _EVERY: Final = 1.0
 """Seconds between two snapshots."""

@@ -29,6 +29,6 @@ def opened_source(
     """
     if not is_url(path):
         return opened_file(path)
-    from bpefleet.shared.stores.remote_file import RemoteFile  # noqa: PLC0415  few need it
+    from bpefleet.shared.stores.reading.remote_file import RemoteFile  # noqa: PLC0415  few need it
 
     return RemoteFile(path, version, size)

@@ -96,7 +96,7 @@ def _between_rows(file: SourceFile, at: int, target: int, near: int) -> int:
     """The end of a row group or batch, if one is near: more would be read twice. Else any row."""
     from bpefleet.producer.planning.formats.tables import edges  # noqa: PLC0415  needs pyarrow
 
-    ends = edges(file)
+    ends = edges(file.path, file.version, file.size, file.format)
     after = bisect_left(ends, target)
     text = file.text_to(target)
     found = [

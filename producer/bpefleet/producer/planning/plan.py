@@ -9,7 +9,7 @@ import os
 import re
 from collections import defaultdict
 from contextlib import suppress
-from pathlib import Path
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self
 
 from msgspec import Struct
@@ -28,8 +28,8 @@ from bpefleet.shared.corpus.formats import ROWS, compression_of
 from bpefleet.shared.errors import SourceError
 from bpefleet.shared.pretokens.patterns import counting_digest, resolve
 from bpefleet.shared.stores.urls import is_url
-from bpefleet.shared.wire.encoding import EncodeSpec, Encoding
-from bpefleet.shared.wire.kinds import COUNT, ENCODE, Kind
+from bpefleet.shared.wire.encoding import MEASURED, EncodeSpec, Encoding
+from bpefleet.shared.wire.kinds import COUNT, ENCODE, EVALUATE, Kind
 from bpefleet.shared.wire.messages import CountSpec, Failed, Int, Message, MessageError, Sample
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Head(Message, frozen=True):
         return self
 
 
-class Plan(Struct, frozen=True):
+class Plan(Struct, frozen=True, dict=True):
     """What a run counts.
 
     Attributes:
@@ -191,12 +191,12 @@ class Plan(Struct, frozen=True):
         )
         return written(head.to_bytes(), self.corpus)
 
-    @property
+    @cached_property
     def files(self) -> Files:
         """The corpus's files."""
         return self.corpus.files
 
-    @property
+    @cached_property
     def chunks(self) -> Chunks:
         """For each chunk its segments: index into `files`, start, end (bytes, or rows)."""
         return self.corpus.chunks
@@ -206,13 +206,16 @@ class Plan(Struct, frozen=True):
         """How many chunks there are. Unlike `chunks`, this is known without reading them."""
         return self.corpus.chunk_count
 
-    def grow(self, file: SourceFile) -> None:
-        """Add a chunk that has arrived: a file by itself. What was planned before stays.
+    def grow(self, *files: SourceFile) -> None:
+        """Add chunks that have arrived, each a file by itself. What was planned before stays.
 
-        Another thread may be counting: the chunk is there once its file is.
+        Another thread may be counting: a chunk is there once all these files are.
         """
-        self.files.append(file)
-        self.chunks.append(len(self.files) - 1, file.extent)
+        first = len(self.files)
+        for file in files:
+            self.files.append(file)
+        for index, file in enumerate(files, first):
+            self.chunks.append(index, file.extent)
 
     @property
     def totals(self) -> Totals:
@@ -241,7 +244,7 @@ class Plan(Struct, frozen=True):
 
     def source_of(self, chunk: int) -> PlannedSource:
         """The source of a chunk."""
-        return self.sources[self.files.source(self.chunks.first_file(chunk))]
+        return self.sources[self.files.sources[self.chunks.begin(chunk)[0]]]
 
     def spec(self, chunk: int, errors: str = "") -> CountSpec:
         """What a worker is told of a chunk; `errors` in place of what the plan says of them."""
@@ -260,15 +263,21 @@ class Plan(Struct, frozen=True):
     @property
     def kind(self) -> Kind:
         """What is done with its chunks."""
-        return COUNT if self.encoding is None else ENCODE
+        if self.encoding is None:
+            return COUNT
+        return EVALUATE if self.encoding.format == MEASURED else ENCODE
 
     def encode_spec(self, chunk: int, errors: str = "") -> EncodeSpec:
         """What a worker is told of a chunk that it is to encode; likewise."""
         if (encoding := self.encoding) is None:  # pragma: no cover
             raise AssertionError
+        # Of a text that arrived only the last part ends a document.
+        last = len(self.files) - 1 if encoding.arrived == "text" else 0
         return EncodeSpec(
             text=self.spec(chunk, errors),
-            ends=tuple(self.files.extent(i) == end for i, _, end in self.chunks[chunk]),
+            ends=tuple(
+                i >= last and self.files.extent(i) == end for i, _, end in self.chunks[chunk]
+            ),
             place=encoding.place,
             tokenizer=encoding.tokenizer,
             width=encoding.width,
@@ -292,7 +301,7 @@ class Plan(Struct, frozen=True):
         """A chunk in words: `corpus.txt [64.0-96.0 MiB]`, `a.parquet [rows 0-1,000]`."""
         first, start, end = self.chunks[chunk][0]
         file = self.files[first]
-        name = Path(file.path).name
+        name = file.path.rpartition("/")[2]
         if (more := len(self.chunks[chunk]) - 1) > 0:
             return f"{name} and {more} more"
         if file.format in ROWS:

@@ -49,7 +49,7 @@ def split_sources(
         SourceError: A file cannot be read.
     """
     for first, end in pairwise([0, *files.source_borders, len(files)]):
-        yield from split(files.between(first, end), cutters[files.source(first)], chunk_size)
+        yield from split(files.between(first, end), cutters[files.sources[first]], chunk_size)
 
 
 def split(

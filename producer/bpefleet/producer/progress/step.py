@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from bpefleet.shared.process.amounts import of, several, size
-from bpefleet.shared.wire.status import MERGE, SPOOL, WRITE
+from bpefleet.shared.wire.shown.status import MERGE, SPOOL, WRITE
 
 if TYPE_CHECKING:
-    from bpefleet.shared.wire.status import Arriving, Snapshot
+    from bpefleet.shared.wire.shown.status import Arriving, Snapshot
 
 
 class Step(Struct, frozen=True):

@@ -52,6 +52,7 @@ class ChunkStates:
         folded: Those whose results are in the run directory.
         failed: Those that failed for good, with the last reason.
         retries: Those that back off before they are tried again.
+        growing: Whether more chunks may arrive.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class ChunkStates:
         self.folded = set(folded)
         self.failed: dict[int, Failed] = {}
         self.retries = Retries()
-        self._more = False
+        self.growing = False
         self._waiting = deque(todo)
         self._answered: Counter[int] = Counter()
         self._at: dict[str, int] = {}
@@ -88,7 +89,7 @@ class ChunkStates:
     @property
     def unfinished(self) -> bool:
         """Whether any chunk is still to be folded."""
-        return bool(self._more or self._waiting or self.in_flight or self.retries)
+        return bool(self.growing or self._waiting or self.in_flight or self.retries)
 
     @property
     def held(self) -> bool:
@@ -101,11 +102,6 @@ class ChunkStates:
         return len(self._waiting) + len(self.retries)
 
     @property
-    def growing(self) -> bool:
-        """Whether more chunks may arrive."""
-        return self._more
-
-    @property
     def awaited(self) -> list[int]:
         """The chunks in flight of which no event has come, by index."""
         return sorted(self.in_flight.keys() - self._answered.keys())
@@ -113,7 +109,8 @@ class ChunkStates:
     @property
     def all_answered(self) -> bool:
         """Whether nothing waits, and events of all chunks in flight have come."""
-        return not self.waiting and self.in_flight.keys() <= self._answered.keys()
+        left = self._waiting or self.retries
+        return not left and self.in_flight.keys() <= self._answered.keys()
 
     def arrive(self, total: int, *, more: bool) -> None:
         """Have chunks wait that have arrived.
@@ -122,7 +119,7 @@ class ChunkStates:
             total: How many the run has by now.
             more: Whether others may follow.
         """
-        self._more = more and not self._halted
+        self.growing = more and not self._halted
         if not self._halted:
             self._waiting.extend(range(self.total, total))
         self.total = total
@@ -256,6 +253,6 @@ class ChunkStates:
     def halt(self) -> None:
         """Queue nothing more, from now on; what is in flight may still be folded."""
         self._halted = True
-        self._more = False
+        self.growing = False
         self._waiting.clear()
         self.retries.clear()

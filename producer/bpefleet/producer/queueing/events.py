@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bpefleet.shared.process.repeated_warnings import RepeatedWarnings
 from bpefleet.shared.wire.event import Event, read_event
-from bpefleet.shared.wire.keys import events_key, payload_prefix
-from bpefleet.shared.wire.messages import Failed, MessageError
+from bpefleet.shared.wire.keys import events_key
+from bpefleet.shared.wire.messages import MessageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from redis.asyncio import Redis
 
@@ -95,7 +95,7 @@ class Events:
                 events.append(event)
                 about = {"chunk": event.chunk, "attempt_id": event.attempt}
                 logger.debug("event %s is read", event.id, extra=about)
-        await self._remove(known, odd)
+        await self.acknowledge(known, odd)
         mostly_removed = len(known) + len(odd) > len(events) and size <= _MANY_BYTES
         self._at_once = min(_MOST_REMOVED, 4 * self._at_once) if mostly_removed else _MOST
         return events
@@ -113,13 +113,15 @@ class Events:
         """Say how many events were left aside, if that was not said of each."""
         self._odd.sum_up()
 
-    async def acknowledge(self, *events: Event) -> None:
-        """Remove events, and before them their payloads: the run directory has what they told."""
-        await self._remove(events)
+    async def acknowledge(self, events: Sequence[Event], odd: Sequence[bytes] = ()) -> None:
+        """Remove events, and before them their payloads: the run directory has what they told.
 
-    async def _remove(self, events: Iterable[Event], entries: Iterable[bytes] = ()) -> None:
-        payloads = {key for event in events if (key := self._payload(event))}
-        ids: list[str | bytes] = [*(event.id for event in events), *entries]
+        Args:
+            events: Which.
+            odd: Entries of the stream that are no events, to be removed as well.
+        """
+        payloads = {key for event in events if (key := event.payload(self._plan.run))}
+        ids: list[str | bytes] = [*(event.id for event in events), *odd]
         if not ids:
             return
         async with self._redis.pipeline(transaction=False) as pipeline:
@@ -128,21 +130,12 @@ class Events:
             pipeline.xdel(self._key, *ids)
             await pipeline.execute()
 
-    def _payload(self, event: Event) -> str:
-        """The key of an event's payload; empty if it names none, or one that is not its chunk's.
-
-        Nobody of ours wrote that: the key may be anything, and is left alone.
-        """
-        key = "" if isinstance(event.body, Failed) else event.body.key
-        prefix = payload_prefix(self._plan.run, event.chunk, event.kind)
-        return key if key.startswith(prefix) else ""
-
     def _event(self, entry: bytes, fields: dict[bytes, bytes]) -> Event | None:
         """A stream entry as an event; None, and said to people, if it is none."""
         most = {kind: count() for kind, count in self._others.items()}
         try:
             return read_event(
-                self._signer, self._plan.run, self._plan.chunk_count, entry, fields or {}, most
+                self._signer, self._plan.run, len(self._plan.chunks), entry, fields or {}, most
             )
         except MessageError as error:
             self._odd.tell(f"an event that is not a worker's was left aside: {str(error)[:_SHOWN]}")

@@ -86,7 +86,10 @@ class Arrival:
         self._create = create
         of_lines = request.documents is None and kind == JSON_LINES
         self._spool = spool_.begin(request.out, kind, request.spool, lines=of_lines)
-        self.plan = Plan.make(own, [], [])
+        encoding = request.encoding
+        if encoding is not None:
+            encoding = replace(encoding, arrived="text" if kind == TEXT else "records")
+        self.plan = Plan.make(own, [], [], encoding=encoding)
         self.place = SourceFile(self._spool.first, 0, 0)
 
     def receive(self, ledger: Settled) -> Took:
@@ -103,9 +106,13 @@ class Arrival:
         arrived, stage = self.arrived, Stage()
         try:
             with self._stop.as_before():  # an interrupt is to reach an iterator that waits
-                grow = self.plan.grow
+                encoding, late = self.plan.encoding, list[SourceFile]()
+                # Which part of a text ends its last document is known at the end.
+                waits = encoding is not None and encoding.arrived == "text"
+                grow = late.append if waits else self.plan.grow
                 spool = spool_.fill(self._run, self._spool, self._pieces, arrived, grow)
                 _demand_text(self._options, arrived)
+                self.plan.grow(*late)
             self._create(self.plan)
         except BaseException as error:
             arrived.given_up = True

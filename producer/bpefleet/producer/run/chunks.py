@@ -46,7 +46,7 @@ def do_chunks(
     this.counting.show_counted()
     if fleet is not None:
         # Imported only now: RQ, redis and asyncio are slow to import, and meanwhile workers start.
-        from bpefleet.producer.counting import through_redis  # noqa: F401, PLC0415
+        from bpefleet.producer.counting.through_redis import count as through_redis  # noqa: F401, PLC0415
     stages = {"plan": begun.took()}
     start, before = Stage(), this.ledger.totals.bytes_read
     meanwhile = _receiving(this, arrival, stages)
@@ -64,7 +64,7 @@ def do_chunks(
 
 
 def _there(this: Session, fleet: Fleet, meanwhile: Callable[[], None] | None) -> dict[int, Failed]:
-    from bpefleet.producer.counting.through_redis import count_there  # noqa: PLC0415  see above
+    from bpefleet.producer.counting.through_redis.count import count_there  # noqa: PLC0415  see above
     from bpefleet.producer.observing.posting import mirror  # noqa: PLC0415
 
     try:

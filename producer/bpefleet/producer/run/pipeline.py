@@ -22,7 +22,7 @@ from bpefleet.producer.store.claim import new_run
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.producer.store.stage import Stage
 from bpefleet.producer.training.artifacts import warn_of_unwritten
-from bpefleet.shared.errors import OutputError
+from bpefleet.shared.errors import OutputError, UsageError
 from bpefleet.shared.pretokens.patterns import resolve
 from bpefleet.shared.process.logs import NOTICE, bind
 
@@ -46,6 +46,8 @@ def run(request: Request) -> RunResult | EncodeResult:
     """
     request = request.checked()
     options, resources = request.options, request.resources
+    if request.encoding is not None:
+        _demand_all(resources)
     begun = Stage()
     with _progress(resources) as progress, ExitStack() as stack:
         with new_run(request.out) as place, stopping(request.out) as stop:
@@ -57,7 +59,9 @@ def run(request: Request) -> RunResult | EncodeResult:
             if arrival is not None:
                 directory = RunDirectory(request.out, arrival.plan)
                 bind(run=arrival.plan.run)
-                fleet = _announced(start_fleet(stack, resources, [arrival.place], request.out))
+                there = [arrival.place]
+                fleet = start_fleet(stack, resources, there, request.out, request.encoding)
+                _announced(fleet)
             else:
                 plan, fleet = planned(request, stack, progress, stop)
                 directory = place.create(plan)
@@ -94,10 +98,20 @@ def resume(
             plan = directory.plan
             if plan.encoding is None:
                 warn_of_unwritten(resolve(plan.options.pattern))
+            else:
+                _demand_all(resources)
             files = plan.files.one_of_each_folder
             fleet = _announced(start_fleet(stack, resources, files, path, plan.encoding))
             result = complete(directory, resources, fleet, progress, stop, begun=begun, only=only)
         return finish(result, resources, fleet, progress, begun)
+
+
+def _demand_all(resources: Resources) -> None:
+    if resources.allow_missing:
+        raise UsageError(
+            "of an encoded corpus nothing may be missing: other documents would have its numbers",
+            hint="leave out --allow-missing; mend the files that fail, or start anew without them",
+        )
 
 
 def _progress(resources: Resources) -> Progress:

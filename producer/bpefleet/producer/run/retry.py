@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bpefleet.producer.counting.requests import ask_retry
+from bpefleet.producer.counting.through_redis.requests import ask_retry
 from bpefleet.producer.files.lock import holder
 from bpefleet.producer.observing.snapshot import failures
 from bpefleet.producer.run.pipeline import resume
 from bpefleet.producer.store.directory import RunDirectory
-from bpefleet.producer.store.ledgers.settled import read_settled
+from bpefleet.producer.store.opening import read_settled
 from bpefleet.shared.errors import OutputError, UsageError
 
 if TYPE_CHECKING:

@@ -78,9 +78,9 @@ class Bucket:
         """Prepare to write below a URL.
 
         Raises:
-            UsageError: See `store.store_of`, `writing.demand_writable`.
+            UsageError: See `connect.store_of`, `writing.demand_writable`.
         """
-        from bpefleet.shared.stores.store import store_of  # noqa: PLC0415  an extra
+        from bpefleet.shared.stores.connect import store_of  # noqa: PLC0415  an extra
         from bpefleet.shared.stores.writing import demand_writable  # noqa: PLC0415  likewise
 
         store_of(demand_writable(url))

@@ -21,7 +21,7 @@ from bpefleet.producer.store.history import ATTEMPTS
 from bpefleet.producer.store.ledgers.exchanged import empty_exchange
 from bpefleet.producer.store.stop import CANCEL
 from bpefleet.shared.errors import InterruptedRunError, OutputError
-from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.tokenizer.files.names import MANIFEST
 from bpefleet.shared.wire.encoding import ENCODER, INDEX, PIECES
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ from bpefleet.producer.store.ledgers.encoded_ledger import ENCODED
 from bpefleet.producer.store.ledgers.exchanged import read_parts
 from bpefleet.producer.store.manifest import LARGEST, Manifest, read_manifest
 from bpefleet.shared.errors import OutputError
-from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.tokenizer.files.names import MANIFEST
 from bpefleet.shared.wire.encoding import INDEX
 from bpefleet.shared.wire.messages import MessageError
 

@@ -179,7 +179,8 @@ class Journal:
             self.tried: Counter[int] = Counter()
             self._known = set()
             for attempt in _attempts_in(self._path):
-                self._tell(attempt)
+                if attempt.job == job:
+                    self.tried[attempt.chunk] += 1
                 self._known.add(_identity(attempt))
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
             self._descriptor = open_regular(self._path, flags)
@@ -213,7 +214,8 @@ class Journal:
                 return
             self._append(attempt.to_bytes() + b"\n")
             self._known.add(_identity(attempt))
-            self._tell(attempt)
+            if attempt.job == self._job:
+                self.tried[attempt.chunk] += 1
 
     def sync(self) -> None:
         """Write what was added to disk. Only then may its events and payloads be deleted.
@@ -237,10 +239,6 @@ class Journal:
             os.ftruncate(self._descriptor, self._end)
             raise
         self._end += len(data)
-
-    def _tell(self, attempt: Attempt) -> None:
-        if attempt.job == self._job:
-            self.tried[attempt.chunk] += 1
 
     def has(self, chunk: int, attempt: str, outcome: str, job: str = COUNT.name) -> bool:
         """Whether the end of an attempt is in the history."""

@@ -8,9 +8,9 @@ from bpefleet.producer.files.atomic import read_whole
 from bpefleet.producer.planning.options import Options
 from bpefleet.producer.store.stage import Took
 from bpefleet.shared.errors import OutputError
-from bpefleet.shared.tokenizer import MANIFEST
+from bpefleet.shared.tokenizer.files.names import MANIFEST
 from bpefleet.shared.wire.messages import Message, MessageError, Natural
-from bpefleet.shared.wire.status import SourceView
+from bpefleet.shared.wire.shown.status import SourceView
 
 if TYPE_CHECKING:
     from pathlib import Path

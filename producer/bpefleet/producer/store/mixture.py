@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bpefleet.producer.store.ledgers.ledger_format import Totals
 from bpefleet.shared.corpus.sampling import WHOLE
-from bpefleet.shared.wire.status import SourceView
+from bpefleet.shared.wire.shown.status import SourceView
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -34,7 +34,7 @@ from bpefleet.shared.tokenizer.files.huggingface import (
     tokenizer_json,
     vocab,
 )
-from bpefleet.shared.tokenizer.tokenizer import MANIFEST, MERGES, VOCAB, Tokenizer
+from bpefleet.shared.tokenizer.files.names import MANIFEST, MERGES, VOCAB
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from bpefleet.producer.store.manifest import Manifest
     from bpefleet.shared.pretokens.patterns import Pattern
+    from bpefleet.shared.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
-from bpefleet.shared.wire.status import MERGE
+from bpefleet.shared.wire.shown.status import MERGE
 
 if TYPE_CHECKING:
     from bpefleet.producer.planning.plan import Plan

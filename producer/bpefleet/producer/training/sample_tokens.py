@@ -9,7 +9,7 @@ from bpefleet.shared.wire.messages import Message, Natural
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bpefleet.shared.wire.status import Examples, Token
+    from bpefleet.shared.wire.shown.status import Examples, Token
 
 Cut = tuple[str, Natural]
 """The beginning of a token, in hex, and how many bytes it has."""
@@ -62,7 +62,7 @@ class Shown:
 
 def examples(picked: Picked) -> Examples:
     """What `Shown` picked, for people."""
-    from bpefleet.shared.wire.status import Examples  # noqa: PLC0415  see `Shown`
+    from bpefleet.shared.wire.shown.status import Examples  # noqa: PLC0415  see `Shown`
 
     return Examples(tuple(_tokens(picked.latest)), tuple(_tokens(picked.longest)))
 
@@ -73,7 +73,7 @@ def _cut(token: bytes) -> Cut:
 
 def _tokens(cut: Iterable[Cut]) -> Iterable[Token]:
     from bpefleet.shared.process.text import line, visible  # noqa: PLC0415
-    from bpefleet.shared.wire.status import Token  # noqa: PLC0415  see `Shown`
+    from bpefleet.shared.wire.shown.status import Token  # noqa: PLC0415  see `Shown`
 
     for piece, size in cut:
         token = bytes.fromhex(piece)

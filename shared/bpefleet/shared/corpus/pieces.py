@@ -7,7 +7,6 @@ little-endian. It depends on the chunk alone, so two attempts at one write the s
 
 from __future__ import annotations
 
-import hashlib
 import time
 from array import array
 from functools import partial
@@ -68,13 +67,12 @@ def write_piece(
     """
     started, begun = time.time(), time.perf_counter()
     text, pattern = spec.text, resolve(spec.text.pattern)
-    digest, writing = hashlib.sha256(), 0.0
+    writing = 0.0
     with place_of(spec.place).writing(piece_name(chunk)) as file:
 
         def write(data: Any) -> None:
             nonlocal writing
             start = time.perf_counter()
-            digest.update(data)
             _write_all(file, data)
             writing += time.perf_counter() - start
 
@@ -101,7 +99,6 @@ def write_piece(
     seconds = time.perf_counter() - begun
     extent = Extent.of(tokens.count, len(tokens.ends), len(parts), spec.width)
     return Encoded(
-        sha256=digest.hexdigest(),
         size=extent.size,
         tokens=tokens.count,
         documents=len(tokens.ends),

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.shared.corpus.formats import ROWS
-from bpefleet.shared.stores.remote_file import RemoteFile
+from bpefleet.shared.stores.reading.remote_file import RemoteFile
 from bpefleet.shared.stores.urls import is_url
 from bpefleet.shared.trust.roots import demand_allowed
 

@@ -18,6 +18,9 @@ _BYTE: Final = {character: byte for byte, character in _CHARACTER.items()}
 SPELLING: Final = frozenset(_BYTE)
 """The characters that stand for bytes."""
 _TABLE: Final = {byte: ord(character) for byte, character in _CHARACTER.items()}
+_NONE: Final = 0xFFFF
+"""In place of characters below U+0100 that stand for no byte; Latin-1 has none above."""
+_BYTES: Final = dict.fromkeys(range(256), _NONE) | {ord(c): byte for c, byte in _BYTE.items()}
 _CONTINUATION: Final = bytes(range(0x80, 0xC0))
 """Bytes of UTF-8 that begin no character; a character has up to three."""
 
@@ -33,7 +36,10 @@ def unspell(text: str) -> bytes:
     Raises:
         KeyError: A character stands for no byte.
     """
-    return bytes([_BYTE[character] for character in text])
+    try:
+        return text.translate(_BYTES).encode("latin-1")
+    except UnicodeEncodeError:
+        raise KeyError(next(each for each in text if each not in _BYTE)) from None
 
 
 def spelled_bytes(text: str) -> bytes | None:

@@ -14,6 +14,8 @@ _REPEATED: Final = 8
 
 def printable(text: str) -> str:
     r"""`text` with control and format characters spelled out, as `\x1b` or `\u202e`; lines stay."""
+    if text.isprintable():
+        return text
     return "".join(
         char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text
     )

@@ -32,7 +32,6 @@ _LOADED: Final = (
     "started_at",
     "ended_at",
     "last_heartbeat",
-    "result_ttl",
     "failure_ttl",
 )
 """The fields of a job that are loaded. The others make RQ call back, repeat, retry, wait for other

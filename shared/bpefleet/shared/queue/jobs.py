@@ -5,9 +5,10 @@ serializer. `FleetJob` runs the functions of the registered kinds (`kinds.KINDS`
 its id names, and drops the rest.
 
 RQ does not announce the end of a job. `FleetJob` adds an event to the run's stream in the MULTI in
-which RQ records the end, so that there is no end without event and no event without end. RQ's own
-retries are not used: they leave no trace of the attempts before, and wait only with a scheduler.
-The producer, which reads the events, decides (`bpefleet.producer.queueing.retries`).
+which RQ records the end, so that there is no end without event and no event without end. A job that
+ended well is gone from Redis with that. RQ's own retries are not used: they leave no trace of the
+attempts before, and wait only with a scheduler. The producer, which reads the events, decides
+(`bpefleet.producer.queueing.retries`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from msgspec.structs import replace
 from rq import Queue
-from rq.job import Job
+from rq.job import Job, JobStatus
 from rq.utils import import_attribute, utcformat
 
 from bpefleet.shared.errors import BpefleetError
@@ -52,9 +53,6 @@ if TYPE_CHECKING:
 
 HEARTBEAT: Final = 4
 """Seconds between two heartbeats of a worker."""
-
-RESULT_TTL: Final = 600
-"""Seconds that RQ keeps a successful job. Nothing depends on it: event and payload matter."""
 
 FAILURE_TTL: Final = keys.EVENTS_TTL
 """Seconds that RQ keeps a failed job."""
@@ -223,10 +221,28 @@ class FleetJob(Job):
         return self._end.to_json()
 
     def _handle_success(
-        self, result_ttl: int, pipeline: Pipeline, *args: Any, **kwargs: Any
+        self,
+        result_ttl: int,  # noqa: ARG002  RQ's signature
+        pipeline: Pipeline,
+        *args: Any,  # noqa: ARG002
+        **kwargs: Any,  # noqa: ARG002
     ) -> None:
-        super()._handle_success(result_ttl, pipeline, *args, **kwargs)
+        # In place of what RQ writes down: job and result would stay for minutes, and take more of
+        # Redis's time and memory than all else that is said of a chunk. The event has all of it.
+        self._status = JobStatus.FINISHED
         self._announce(self._end, pipeline)
+
+    def cleanup(
+        self,
+        ttl: int | None = None,
+        pipeline: Pipeline | None = None,
+        remove_from_queue: bool = True,  # noqa: FBT001, FBT002  RQ's signature
+    ) -> None:
+        """Have RQ forget the job some time after its end; at once if it ended well."""
+        if self._status == JobStatus.FINISHED and pipeline is not None:
+            pipeline.unlink(self.key)
+        else:
+            super().cleanup(ttl, pipeline, remove_from_queue)
 
     def _handle_failure(
         self, exc_string: str, pipeline: Pipeline, *args: Any, **kwargs: Any
@@ -282,7 +298,6 @@ def build_job(
         id=keys.job_id(run, chunk, kind.name),
         description=escaped(description),
         timeout=timeout,
-        result_ttl=RESULT_TTL,
         failure_ttl=FAILURE_TTL,
         connection=connection,
         serializer=JsonSerializer,

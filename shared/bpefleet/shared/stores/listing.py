@@ -7,8 +7,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from bpefleet.shared.stores.connect import store_of
 from bpefleet.shared.stores.loop import done, each
-from bpefleet.shared.stores.store import store_of
 from bpefleet.shared.stores.urls import WEB, parsed
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def found(url: str, check: Callable[[], object] = lambda: None) -> tuple[list[En
         check: Called for each object that is listed; may raise.
 
     Raises:
-        UsageError: See `urls.parsed`, `store.store_of`.
+        UsageError: See `urls.parsed`, `connect.store_of`.
         SourceError: The store cannot be asked.
     """
     location = parsed(url)

@@ -133,7 +133,7 @@ class _Writer(io.RawIOBase):
 
 def _create(path: Path) -> BinaryIO:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    return os.fdopen(os.open(path, flags, 0o666), "wb", buffering=1 << 20)
+    return os.fdopen(os.open(path, flags, 0o666), "wb", buffering=1 << 16)
 
 
 def _sync_folder(folder: Path) -> None:
@@ -163,9 +163,9 @@ class Bucket:
         """Prepare to read and write below a URL.
 
         Raises:
-            UsageError: See `store.store_of`, `writing.demand_writable`.
+            UsageError: See `connect.store_of`, `writing.demand_writable`.
         """
-        from bpefleet.shared.stores.store import store_of  # noqa: PLC0415  an extra
+        from bpefleet.shared.stores.connect import store_of  # noqa: PLC0415  an extra
         from bpefleet.shared.stores.writing import demand_writable  # noqa: PLC0415  likewise
 
         store_of(demand_writable(url))
@@ -195,7 +195,7 @@ class Bucket:
     @contextmanager
     def opened(self, name: str) -> Iterator[BinaryIO]:
         """See `Place`."""
-        from bpefleet.shared.stores.remote_file import RemoteFile  # noqa: PLC0415  an extra
+        from bpefleet.shared.stores.reading.remote_file import RemoteFile  # noqa: PLC0415  an extra
         from bpefleet.shared.stores.writing import head  # noqa: PLC0415  likewise
 
         if (found := head(f"{self._url}/{name}")) is None:

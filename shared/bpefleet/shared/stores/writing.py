@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bpefleet.shared.errors import StoreError, UsageError
+from bpefleet.shared.stores.connect import store_of
 from bpefleet.shared.stores.loop import done
-from bpefleet.shared.stores.store import Entry, store_of
 from bpefleet.shared.stores.urls import WEB, Location, parsed
+
+if TYPE_CHECKING:
+    from bpefleet.shared.stores.store import Entry
 
 
 def put(url: str, data: bytes) -> Entry:
@@ -43,7 +48,7 @@ def demand_writable(url: str) -> Location:
     """What a URL names, if it is where something can be written.
 
     Raises:
-        UsageError: See `urls.parsed`, `store.store_of`; or it is on a web server.
+        UsageError: See `urls.parsed`, `connect.store_of`; or it is on a web server.
     """
     location = parsed(url)
     if location.scheme in WEB:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bpefleet.shared.tokenizer.tokenizer import MANIFEST, Tokenizer
+    from bpefleet.shared.tokenizer.tokenizer import Tokenizer
 
-__all__ = ["MANIFEST", "Tokenizer"]
+__all__ = ["Tokenizer"]
 
 
 def __getattr__(name: str) -> Any:

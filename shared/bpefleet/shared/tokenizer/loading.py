@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -12,23 +14,52 @@ from bpefleet.shared.errors import OutputError, SourceError, UsageError
 from bpefleet.shared.pretokens.patterns import PATTERNS
 from bpefleet.shared.tokenizer.files import tokenizer_json
 from bpefleet.shared.tokenizer.files.gpt2 import read_bytes
+from bpefleet.shared.tokenizer.files.manifest import read_rule
+from bpefleet.shared.tokenizer.files.names import MANIFEST, MERGES, VOCAB
 from bpefleet.shared.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping
-    from pathlib import Path
 
 TOKENIZER_JSON: Final = "tokenizer.json"
 _NAME: Final = re.compile(r"[\w.:-]{1,100}")
 
 
-def may_be_name(source: str | os.PathLike[str]) -> bool:
-    """Whether a source that is no path may be a name that tiktoken knows."""
-    return isinstance(source, str) and _NAME.fullmatch(source) is not None
+def load(
+    source: str | os.PathLike[str], pattern: str, special_tokens: Mapping[str, int]
+) -> Tokenizer:
+    """Load a tokenizer; see `Tokenizer.load`."""
+    path = Path(source)
+    # These of `os.path` raise nothing, whatever the path.
+    if not os.path.exists(path) and isinstance(source, str) and _NAME.fullmatch(source):  # noqa: PTH110
+        return _of_name(source)
+    other = path / TOKENIZER_JSON
+    if os.path.exists(other) and not (path / MANIFEST).exists():  # noqa: PTH110
+        path = other
+    if os.path.isfile(path):  # noqa: PTH113
+        return _of_file(path, pattern, special_tokens)
+    return _of_run(path)
 
 
-def load_file(path: Path, pattern: str, special_tokens: Mapping[str, int]) -> Tokenizer:
+def _of_run(folder: Path) -> Tokenizer:
+    try:
+        rule = read_rule(folder / MANIFEST)
+        files = folder / VOCAB, folder / MERGES
+        return Tokenizer.from_files(*files, rule.special_tokens, pattern=rule.pattern)
+    except FileNotFoundError as error:
+        raise OutputError(
+            f"{folder}: no finished tokenizer ({Path(error.filename).name} is missing)",
+            hint=f"finish the run first: bpefleet resume {folder}",
+        ) from None
+    except OSError as error:
+        raise OutputError(f"{error.filename or folder}: {error.strerror}") from None
+    except ValueError as error:
+        raise OutputError(f"{folder}: the tokenizer is damaged: {error}") from error
+    except UsageError as error:
+        raise OutputError(f"{folder}: the tokenizer is damaged: {error.message}") from error
+
+
+def _of_file(path: Path, pattern: str, special_tokens: Mapping[str, int]) -> Tokenizer:
     """A tokenizer of a file: Hugging Face's `tokenizer.json`, or tiktoken's ranks.
 
     Raises:
@@ -53,7 +84,7 @@ def load_file(path: Path, pattern: str, special_tokens: Mapping[str, int]) -> To
         raise OutputError(f"{path}: {error}") from None
 
 
-def load_named(name: str) -> Tokenizer:
+def _of_name(name: str) -> Tokenizer:
     """A tokenizer that tiktoken knows, by the name of an encoding or of a model.
 
     Raises:
@@ -102,7 +133,7 @@ def _of_json(path: Path, content: bytes) -> Tokenizer:
 
 
 def _foreign(path: Path, content: bytes, why: str) -> Tokenizer:
-    from bpefleet.shared.tokenizer.files.foreign import of_json  # noqa: PLC0415  an extra
+    from bpefleet.shared.tokenizer.foreign import of_json  # noqa: PLC0415  an extra
 
     try:
         return of_json(content)

@@ -10,41 +10,27 @@ from __future__ import annotations
 import os
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
-import orjson
-
-from bpefleet.shared.errors import (
-    OutputError,
-    SpecialTokenError,
-    UnknownTokenError,
-    UsageError,
-)
+from bpefleet.shared.errors import UnknownTokenError, UsageError
 from bpefleet.shared.pretokens.bytelevel import spell
-from bpefleet.shared.pretokens.engines import why_not_huggingface, why_not_tiktoken
 from bpefleet.shared.pretokens.patterns import Pattern, resolve
 from bpefleet.shared.tokenizer.encoding import Encoded, Errors, TextEncoder
+from bpefleet.shared.tokenizer.files.engines import huggingface_tokenizer, tiktoken_encoding
 from bpefleet.shared.tokenizer.files.gpt2 import read_merges, read_vocab
-from bpefleet.shared.tokenizer.files.huggingface import tokenizer_json
-from bpefleet.shared.tokenizer.files.manifest import read_rule
-from bpefleet.shared.tokenizer.files.merges import merges_of
+from bpefleet.shared.tokenizer.files.merges import merges_of, ranks_of
 from bpefleet.shared.tokenizer.places import Located, locate
-from bpefleet.shared.tokenizer.specials import split_special
+from bpefleet.shared.tokenizer.specials import allowed_special_tokens
 from bpefleet.shared.tokenizer.streaming import characters, stretches
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import tiktoken
     import tokenizers
     from typing_extensions import Buffer
 
-MANIFEST: Final = "manifest.json"
-VOCAB: Final = "vocab.json"
-MERGES: Final = "merges.txt"
-
-if TYPE_CHECKING:
-    Special = Literal["all"] | Collection[str]
+    from bpefleet.shared.tokenizer.specials import Special
 
 
 class Tokenizer:
@@ -72,7 +58,7 @@ class Tokenizer:
             ValueError: A merge's result is not in the vocabulary, or ids do not rise with the
                 merges.
         """
-        self._make(_ranks(vocab, merges), special_tokens or {}, pattern, vocab)
+        self._make(ranks_of(vocab, merges), special_tokens or {}, pattern, vocab)
         self.merges = list(merges)
 
     @classmethod
@@ -158,35 +144,9 @@ class Tokenizer:
             SourceError: tiktoken cannot fetch it.
             UsageError: A file of tiktoken's needs a pattern, or an extra is missing.
         """
-        from bpefleet.shared.tokenizer import loading  # noqa: PLC0415  it makes these
+        from bpefleet.shared.tokenizer.loading import load  # noqa: PLC0415  it makes these
 
-        path = Path(source)
-        if not os.path.exists(path) and loading.may_be_name(source):  # noqa: PTH110  never raises
-            return loading.load_named(str(source))
-        other = path / loading.TOKENIZER_JSON
-        if os.path.exists(other) and not (path / MANIFEST).exists():  # noqa: PTH110  likewise
-            path = other
-        if os.path.isfile(path):  # noqa: PTH113  likewise
-            return loading.load_file(path, pattern, special_tokens or {})
-        return cls._of_run(path)
-
-    @classmethod
-    def _of_run(cls, folder: Path) -> Self:
-        try:
-            rule = read_rule(folder / MANIFEST)
-            files = folder / VOCAB, folder / MERGES
-            return cls.from_files(*files, rule.special_tokens, pattern=rule.pattern)
-        except FileNotFoundError as error:
-            raise OutputError(
-                f"{folder}: no finished tokenizer ({Path(error.filename).name} is missing)",
-                hint=f"finish the run first: bpefleet resume {folder}",
-            ) from None
-        except OSError as error:
-            raise OutputError(f"{error.filename or folder}: {error.strerror}") from None
-        except ValueError as error:
-            raise OutputError(f"{folder}: the tokenizer is damaged: {error}") from error
-        except UsageError as error:
-            raise OutputError(f"{folder}: the tokenizer is damaged: {error.message}") from error
+        return load(source, pattern, special_tokens or {})
 
     @classmethod
     def from_files(
@@ -398,11 +358,7 @@ class Tokenizer:
         try:
             return b"".join([self.vocab[number] for number in numbers])
         except KeyError as error:
-            unknown = error.args[0]
-            raise UnknownTokenError(
-                f"no token has the id {unknown!r}; the tokenizer has {len(self.vocab):,} tokens",
-                unknown=unknown,
-            ) from None
+            raise UnknownTokenError.of(error.args[0], len(self.vocab)) from None
 
     def to_tiktoken(self, name: str = "bpefleet") -> tiktoken.Encoding:
         """This tokenizer as a `tiktoken.Encoding`.
@@ -416,18 +372,9 @@ class Tokenizer:
         Raises:
             UsageError: tiktoken's regex engine does not split by the pattern as it was counted.
         """
-        import tiktoken  # noqa: PLC0415  most never need it
-
         if self._listed is not None:
             raise UsageError("tiktoken has no list of merges, and this tokenizer goes by its own")
-        if why := why_not_tiktoken(self.pattern):
-            raise UsageError(f"tiktoken cannot hold the pattern {self.pattern.option}: {why}")
-        return tiktoken.Encoding(
-            name,
-            pat_str=self.pattern.tiktoken,
-            mergeable_ranks=self.ranks,
-            special_tokens=self.special_tokens,
-        )
+        return tiktoken_encoding(name, self.pattern, self.ranks, self.special_tokens)
 
     def to_huggingface(self) -> tokenizers.Tokenizer:
         """This tokenizer as a `tokenizers.Tokenizer` (needs the extra `bpefleet[huggingface]`).
@@ -435,32 +382,12 @@ class Tokenizer:
         Raises:
             UsageError: Its regex engine does not split by the pattern as it was counted.
         """
-        if why := why_not_huggingface(self.pattern):
-            raise UsageError(f"tokenizers cannot hold the pattern {self.pattern.option}: {why}")
-        import tokenizers  # noqa: PLC0415  an extra
-
-        return tokenizers.Tokenizer.from_str(orjson.dumps(tokenizer_json(self)).decode())
+        return huggingface_tokenizer(self)
 
     def _allowed(
         self, texts: Sequence[str], allowed: Special, disallowed: Special
     ) -> list[str] | None:
-        """The special tokens that are looked for; None for all.
-
-        Raises:
-            SpecialTokenError: A text has one that is disallowed.
-        """
-        known = set(self.special_tokens)
-        kept = known if allowed == "all" else known & set(allowed)
-        refused = known - kept if disallowed == "all" else set(disallowed)
-        if finder := split_special(refused):
-            for text in texts:
-                if match := finder.search(text):
-                    raise SpecialTokenError(
-                        f"the text has the special token {match[0]!r}, which is disallowed",
-                        hint="allow it by allowed_special, or take it for text by "
-                        "disallowed_special=()",
-                    )
-        return None if allowed == "all" else sorted(kept)
+        return allowed_special_tokens(self.special_tokens, texts, allowed, disallowed)
 
     @cached_property
     def _encoder(self) -> TextEncoder:
@@ -471,18 +398,3 @@ class Tokenizer:
             merges=self._listed,
             ignore_merges=self.ignore_merges,
         )
-
-
-def _ranks(vocab: Mapping[int, bytes], merges: Sequence[tuple[bytes, bytes]]) -> dict[bytes, int]:
-    numbers = {token: number for number, token in vocab.items()}
-    try:
-        ranks = {token: numbers[token] for token in (bytes([byte]) for byte in range(256))}
-        last = max(ranks.values())
-        for left, right in merges:
-            number = numbers[left + right]
-            if number <= last:
-                raise ValueError(f"the id {number} of {left + right!r} is out of the merges' order")
-            ranks[left + right] = last = number
-    except KeyError as error:
-        raise ValueError(f"the vocabulary lacks {error}") from None
-    return ranks

@@ -59,15 +59,16 @@ class Index(Message, frozen=True):
     shards: tuple[ShardFiles, ...]
 
 
-class SourceLine(Message, frozen=True):
+class SourceLine(Message, frozen=True, omit_defaults=True):
     """A file of the corpus.
 
     Attributes:
-        path: Its path or URL.
+        path: Its path or URL; `-` for all that arrived, as documents or on standard input.
         token: Where its first token is, of all.
         tokens: How many it has.
         document: The number of its first document.
         documents: How many it has.
+        source: The name of the source that it is of; empty but in a mixture.
     """
 
     path: str
@@ -75,3 +76,4 @@ class SourceLine(Message, frozen=True):
     tokens: Natural
     document: Natural
     documents: Natural
+    source: str = ""

@@ -13,6 +13,9 @@ PIECES: Final = "pieces"
 INDEX: Final = "index.json"
 """What is in the shards; written last."""
 
+MEASURED: Final = "measured"
+"""The format of a run whose tokens are measured, to compare tokenizers, and not kept."""
+
 Width = Literal[0, 2, 4]
 """Bytes of a token's id; 0 where tokens are counted and not kept."""
 
@@ -23,10 +26,12 @@ class Encoding(Message, frozen=True):
     Attributes:
         place: The folder that shards are written to: an absolute path, or a URL.
         tokenizer: Hex SHA-256 of the tokenizer's file there.
-        format: Of the shards; one of `bpefleet.producer.encoding.formats.FORMATS`.
+        format: Of the shards; one of `bpefleet.producer.encoding.formats.NAMES`, or `MEASURED`.
         width: Bytes of an id, or 0.
         separator: The id that ends each document; None for none.
         shard_size: A shard ends with the document with which it has so many tokens; 0: one shard.
+        arrived: What the corpus was, if it was no file: one text, whose parts are the files, or
+            records.
     """
 
     place: str
@@ -35,6 +40,7 @@ class Encoding(Message, frozen=True):
     width: Width
     separator: Natural | None
     shard_size: Natural
+    arrived: Literal["", "text", "records"] = ""
 
 
 class EncodeSpec(Message, frozen=True):
@@ -66,7 +72,6 @@ class Encoded(Message, frozen=True):
     """What a worker reports of one encoded chunk; its tokens are in the piece that it wrote.
 
     Attributes:
-        sha256: Hex digest of the piece.
         size: Bytes of the piece.
         tokens: Ids in it.
         documents: Documents that end in it.
@@ -90,7 +95,6 @@ class Encoded(Message, frozen=True):
         key: Always empty: nothing is left in Redis.
     """
 
-    sha256: str
     size: Natural
     tokens: Natural
     documents: Natural

@@ -38,6 +38,14 @@ class Event(Struct, frozen=True):
     body: Result | Failed
     kind: str = keys.COUNT
 
+    def payload(self, run: str) -> str:
+        """The key of its payload; empty if it names none, or one that is not its chunk's.
+
+        Nobody of ours wrote that: the key may be anything, and is left alone.
+        """
+        key = "" if isinstance(self.body, Failed) else self.body.key
+        return key if key.startswith(keys.payload_prefix(run, self.chunk, self.kind)) else ""
+
 
 def event_fields(
     signer: Signer,

@@ -12,7 +12,7 @@ from bpefleet.shared.corpus.formats import ROWS
 from bpefleet.shared.corpus.reading import count_spec
 from bpefleet.shared.corpus.tables.rows import load
 from bpefleet.shared.queue.attempt_log import log_segments
-from bpefleet.shared.stores.store import import_for
+from bpefleet.shared.stores.importing import import_for
 from bpefleet.shared.wire.messages import CountSpec, MessageError
 from bpefleet.worker.chunk.corpus import demand_within_roots, roots
 from bpefleet.worker.chunk.count import demand_known_formats, demand_same_counting

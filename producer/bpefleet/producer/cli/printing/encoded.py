@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import click
@@ -50,6 +51,12 @@ def show_counts(counts: list[TokenCounts], *, as_json: bool) -> None:
         documents = several(each.documents, "document")
         told = f"{each.tokenizer}: {each.tokens:,} tokens in {documents}{rate}"
         click.echo(line(told))
-        if len(each.files) > 1:
+        named = Counter[str]()
+        for file in each.files:
+            named[file.source] += file.tokens
+        if any(named):
+            for name, tokens in named.items():
+                click.echo(line(f"  {tokens:>15,}  {name}"))
+        elif len(each.files) > 1:
             for file in each.files:
                 click.echo(line(f"  {file.tokens:>15,}  {file.path}"))

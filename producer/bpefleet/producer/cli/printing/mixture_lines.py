@@ -9,7 +9,7 @@ from bpefleet.shared.process.amounts import several, size
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from bpefleet.shared.wire.status import SourceView
+    from bpefleet.shared.wire.shown.status import SourceView
 
 
 def lines_of(sources: Iterable[SourceView]) -> Iterator[str]:

@@ -9,9 +9,9 @@ from bpefleet.producer.observing.chunk_times import STAGES, WORK, counted, stage
 from bpefleet.producer.reports.slow_chunks import explained
 from bpefleet.producer.store.directory import PLAN, RunDirectory
 from bpefleet.producer.store.history import History
-from bpefleet.shared.wire.detail import Detail
 from bpefleet.shared.wire.keys import detail_key
 from bpefleet.shared.wire.kinds import COUNT
+from bpefleet.shared.wire.shown.detail import Detail
 
 _LONGEST: Final = 1e9
 """The longest time that is shown, in seconds, whatever Redis holds."""

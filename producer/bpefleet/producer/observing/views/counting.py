@@ -11,7 +11,7 @@ from bpefleet.producer.observing.expected_text import ExpectedText
 from bpefleet.producer.observing.pace import Pace
 from bpefleet.producer.progress.step import step_of
 from bpefleet.producer.store.mixture import source_views
-from bpefleet.shared.wire.status import (
+from bpefleet.shared.wire.shown.status import (
     MOST_FAILED,
     MOST_RUNNING,
     SPOOL,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bpefleet.producer.queueing.sweep import Sweep
     from bpefleet.producer.spooling.arrived import Arrived
     from bpefleet.producer.store.ledgers.counted import AllCounted
-    from bpefleet.shared.wire.status import Snapshot
+    from bpefleet.shared.wire.shown.status import Snapshot
 
 _RATE_OVER: Final = 30.0
 """Seconds over which the rate of counting is taken."""

@@ -1,4 +1,4 @@
-"""What a page shows of a run beside its snapshot: map, course, workers, timings."""
+"""What a page shows of a run beside its snapshot: map, time series, workers, timings."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from heapq import nlargest, nsmallest
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.producer.observing.time_series import TimeSeries
-from bpefleet.shared.wire.cells import STATES, cells_of, pack
-from bpefleet.shared.wire.detail import Detail, Sample, Trace, WorkerCourse, WorkerView
+from bpefleet.shared.wire.shown.cells import STATES, cells_of, pack
+from bpefleet.shared.wire.shown.detail import Detail, Sample, Trace, WorkerCourse, WorkerView
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -47,7 +47,7 @@ def check_corpus(
         raise MessageError("Plan.chunks: a chunk is empty or lies outside the files")
     borders = files.source_borders
     for chunk, (last, place) in enumerate(chunks.ends):
-        if borders and _crossed(borders, chunks.first_file(chunk), last):
+        if borders and _crossed(borders, chunks.begin(chunk)[0], last):
             raise MessageError("Plan.chunks: a chunk of two sources")
         if files.is_compressed(last) and not files[last].may_be_cut_at(place):
             raise MessageError("Plan.chunks: a part of a compressed file amid a frame")

@@ -40,11 +40,21 @@ class Chunks(Sequence[tuple[Part, ...]]):
 
     def __getitem__(self, index: int | slice) -> tuple[Part, ...] | list[tuple[Part, ...]]:
         if isinstance(index, slice):
-            return [self._chunk(each) for each in range(*index.indices(len(self)))]
-        return self._chunk(range(len(self))[index])
+            return [self[each] for each in range(*index.indices(len(self)))]
+        chunk = range(len(self._places))[index]
+        first, start = self.begin(chunk)
+        last, end = self._last[chunk], self._places[chunk]
+        if first == last:
+            return ((first, start, end),)
+        extent = self._files.extent
+        return (
+            (first, start, extent(first)),
+            *((index, 0, extent(index)) for index in range(first + 1, last)),
+            (last, 0, end),
+        )
 
     def __iter__(self) -> Iterator[tuple[Part, ...]]:
-        return map(self._chunk, range(len(self)))
+        return map(self.__getitem__, range(len(self)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Chunks) and self.ends == other.ends
@@ -56,27 +66,12 @@ class Chunks(Sequence[tuple[Part, ...]]):
         """Where each chunk ends: a file's index, and a place in it."""
         return list(zip(self._last, self._places, strict=True))
 
-    def first_file(self, chunk: int) -> int:
-        """The index of the file that a chunk begins in."""
-        return self._begin(chunk)[0]
-
-    def _begin(self, chunk: int) -> tuple[int, int]:
+    def begin(self, chunk: int) -> tuple[int, int]:
+        """Where a chunk begins: a file's index, and a place in it."""
         if chunk == 0:
             return 0, 0
         index, place = self._last[chunk - 1], self._places[chunk - 1]
         return (index, place) if place < self._files.extent(index) else (index + 1, 0)
-
-    def _chunk(self, chunk: int) -> tuple[Part, ...]:
-        first, start = self._begin(chunk)
-        last, end = self._last[chunk], self._places[chunk]
-        if first == last:
-            return ((first, start, end),)
-        extent = self._files.extent
-        return (
-            (first, start, extent(first)),
-            *((index, 0, extent(index)) for index in range(first + 1, last)),
-            (last, 0, end),
-        )
 
     def hang_together(self) -> bool:
         """Whether each has something in it, and lies within the files."""

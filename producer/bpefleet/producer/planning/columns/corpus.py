@@ -71,12 +71,12 @@ class Corpus:
     def _parts(self) -> tuple[Files, Chunks]:
         return self._load()
 
-    @property
+    @cached_property
     def files(self) -> Files:
         """The files, in order."""
         return self._parts[0]
 
-    @property
+    @cached_property
     def chunks(self) -> Chunks:
         """The chunks, in order."""
         return self._parts[1]
@@ -122,7 +122,7 @@ def totals_of(files: Files, chunks: Chunks, sources: Sequence[PlannedSource]) ->
     if len(sources) == 1:
         runs = [(0, range(chunk_count))] if chunk_count else []
     else:
-        runs = groupby(files.source(chunks.first_file(chunk)) for chunk in range(chunk_count))
+        runs = groupby(files.sources[chunks.begin(chunk)[0]] for chunk in range(chunk_count))
     return Totals(
         files=count,
         chunks=chunk_count,

@@ -8,13 +8,14 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Sequence
-from itertools import islice, pairwise
+from itertools import groupby, islice, pairwise
 from typing import TYPE_CHECKING, Final, overload
 
 from bpefleet.producer.planning.columns.group import Group
 from bpefleet.producer.planning.columns.source_file import SourceFile
 from bpefleet.producer.planning.columns.texts import Texts
 from bpefleet.shared.corpus.formats import ROWS, TEXT
+from bpefleet.shared.stores.urls import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,7 +27,11 @@ _UNKNOWN: Final = -1
 
 
 class Files(Sequence[SourceFile]):
-    """The files; each is put together when it is asked for."""
+    """The files; each is put together when it is asked for.
+
+    Attributes:
+        sources: For each which of the plan's sources it belongs to.
+    """
 
     def __init__(self, files: Iterable[SourceFile] = ()) -> None:
         self._folders = _Codes("I")
@@ -34,7 +39,7 @@ class Files(Sequence[SourceFile]):
         self._names, self._called, self._versions = Texts(), Texts(), Texts()
         self._sizes, self._changed = array("Q"), array("q")
         self._rows, self._expected = array("Q"), array("q")
-        self._sources = array("I")
+        self.sources = array("I")
         self._frames: dict[int, tuple[int, ...]] = {}
         for file in files:
             self.append(file)
@@ -55,7 +60,7 @@ class Files(Sequence[SourceFile]):
         self._changed.append(file.mtime_ns)
         self._rows.append(file.rows)
         self._expected.append(_UNKNOWN if file.expected is None else file.expected)
-        self._sources.append(file.source)
+        self.sources.append(file.source)
         self._sizes.append(file.size)  # last: it is what `len` counts
 
     def set_frames(self, index: int, frames: tuple[int, ...]) -> None:
@@ -72,18 +77,8 @@ class Files(Sequence[SourceFile]):
 
     def __getitem__(self, index: int | slice) -> SourceFile | list[SourceFile]:
         if isinstance(index, slice):
-            return [self._file(each) for each in range(*index.indices(len(self)))]
-        return self._file(range(len(self))[index])
-
-    def __iter__(self) -> Iterator[SourceFile]:
-        return map(self._file, range(len(self)))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Files) and len(self) == len(other) and all(map(_same, self, other))
-
-    __hash__ = None  # type: ignore[assignment]  # it can be added to
-
-    def _file(self, index: int) -> SourceFile:
+            return [self[each] for each in range(*index.indices(len(self)))]
+        index = range(len(self._sizes))[index]
         expected = self._expected[index]
         return SourceFile(
             self._folders[index] + self._names[index],
@@ -92,11 +87,19 @@ class Files(Sequence[SourceFile]):
             self._formats[index],
             self._rows[index],
             None if expected == _UNKNOWN else expected,
-            self._sources[index],
+            self.sources[index],
             self._called[index],
             self._frames.get(index, ()),
             self._versions[index],
         )
+
+    def __iter__(self) -> Iterator[SourceFile]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Files) and len(self) == len(other) and all(map(_same, self, other))
+
+    __hash__ = None  # type: ignore[assignment]  # it can be added to
 
     def between(self, first: int, end: int) -> Between:
         """Some of them, to go through as often as one likes."""
@@ -110,16 +113,23 @@ class Files(Sequence[SourceFile]):
         """Whether a file is."""
         return "+" in self._formats[index]
 
-    def source(self, index: int) -> int:
-        """Which of the plan's sources a file belongs to."""
-        return self._sources[index]
-
     def texts(self) -> Iterator[tuple[int, int]]:
         """For each file its source, and bytes of text in it: see `SourceFile.text`."""
         for source, size, expected in zip(
-            self._sources, self._sizes, self._expected, strict=False
+            self.sources, self._sizes, self._expected, strict=False
         ):  # of files that are being added, only those that are there
             yield source, size if expected == _UNKNOWN else expected
+
+    def facts(self) -> Iterator[tuple[str, int, int]]:
+        """Of each file that is no object in a store its path, size and time of change."""
+        end = 0
+        for code, alike in groupby(self._folders.codes):
+            first, end = end, end + sum(1 for _ in alike)
+            folder = self._folders.values[code]
+            if not is_url(folder):
+                names = self._names.part(first, end)
+                paths = (folder + name for name in names)
+                yield from zip(paths, self._sizes[first:end], self._changed[first:end], strict=True)
 
     @property
     def formats(self) -> tuple[str, ...]:
@@ -142,10 +152,15 @@ class Files(Sequence[SourceFile]):
         return tuple(self._folders.values)
 
     @property
+    def has_remote(self) -> bool:
+        """Whether any of them are objects in a store."""
+        return any(map(is_url, self.folders))
+
+    @property
     def one_of_each_folder(self) -> list[SourceFile]:
         """A file of each folder: enough to tell where the corpus lies."""
         seen = dict(zip(reversed(self._folders.codes), range(len(self) - 1, -1, -1), strict=True))
-        return [self._file(index) for index in seen.values()]
+        return [self[index] for index in seen.values()]
 
     @property
     def has_nul(self) -> bool:
@@ -155,7 +170,7 @@ class Files(Sequence[SourceFile]):
     @property
     def source_borders(self) -> list[int]:
         """The files, by index, whose source is another than that of the file before."""
-        return [at for at, (a, b) in enumerate(pairwise(self._sources), start=1) if a != b]
+        return [at for at, (a, b) in enumerate(pairwise(self.sources), start=1) if a != b]
 
     @property
     def is_divided_sample(self) -> bool:
@@ -174,7 +189,7 @@ class Files(Sequence[SourceFile]):
             first = end
 
     def _goes_with(self, one: int, other: int) -> bool:
-        folders, sources = self._folders.codes, self._sources
+        folders, sources = self._folders.codes, self.sources
         return folders[one] == folders[other] and sources[one] == sources[other]
 
     def _group(self, first: int, end: int) -> Group:
@@ -188,7 +203,7 @@ class Files(Sequence[SourceFile]):
             tuple(self._names.part(first, end)),
             tuple(self._sizes[first:end]),
             tuple(self._changed[first:end]),
-            self._sources[first],
+            self.sources[first],
             tuple(formats) if {*formats} != {TEXT} else (),
             tuple(rows) if any(rows) else (),
             tuple(None if each == _UNKNOWN else each for each in expected)
@@ -205,8 +220,11 @@ class Files(Sequence[SourceFile]):
         for index, frames in enumerate(group.frames, start=len(self)):
             if frames:
                 self._frames[index] = frames
-        self._folders.extend([group.folder] * count)
-        self._formats.extend(group.formats or [TEXT] * count)
+        self._folders.repeat(group.folder, count)
+        if group.formats:
+            self._formats.extend(group.formats)
+        else:
+            self._formats.repeat(TEXT, count)
         self._names.extend(group.names)
         for column, texts in ((self._called, group.called), (self._versions, group.versions)):
             for index, text in enumerate(texts, start=len(self)):
@@ -216,7 +234,7 @@ class Files(Sequence[SourceFile]):
         self._expected.extend(
             _UNKNOWN if each is None else each for each in group.expected or [None] * count
         )
-        self._sources.extend([group.source] * count)
+        self.sources.extend([group.source] * count)
         self._sizes.extend(group.sizes)
 
 
@@ -249,10 +267,13 @@ class _Codes:
         self._known: dict[str, int] = {}
 
     def append(self, value: str) -> None:
+        self.repeat(value, 1)
+
+    def repeat(self, value: str, count: int) -> None:
         if (code := self._known.get(value)) is None:
             code = self._known[value] = len(self.values)
             self.values.append(value)
-        self.codes.append(code)
+        self.codes.extend([code] * count)
 
     def extend(self, values: Sequence[str]) -> None:
         for value in values:

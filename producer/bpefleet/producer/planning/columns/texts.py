@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -40,8 +41,11 @@ class Texts:
 
     def extend(self, texts: Iterable[str]) -> None:
         """Add several."""
-        for text in texts:
-            self.append(text)
+        parts = [text.encode() for text in texts]
+        ends = accumulate(map(len, parts), initial=len(self._data))
+        next(ends)
+        self._data += b"".join(parts)
+        self._ends.extend(ends)
 
     def part(self, first: int, end: int) -> list[str]:
         """Some of them."""

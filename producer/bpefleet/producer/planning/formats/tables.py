@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from pyarrow import DataType, RecordBatch, Schema
 
-    from bpefleet.producer.planning.columns.source_file import SourceFile
     from bpefleet.shared.corpus.files import File
 
 _SAMPLE: Final = 1000
@@ -61,22 +60,28 @@ def rows_and_text(file: File, path: str, format_: str, field: str) -> tuple[int,
 
 
 @lru_cache(maxsize=1)
-def edges(file: SourceFile) -> list[int]:
+def edges(path: str, version: str, size: int, kind: str) -> list[int]:
     """The rows after which a row group or batch of a table ends.
+
+    Args:
+        path: The table's, or its URL.
+        version: What tells it from another in its place, if it is in a store.
+        size: Its bytes.
+        kind: Its format.
 
     Raises:
         SourceError: It cannot be read.
     """
     try:
-        with opened_source(file.path, file.version, file.size) as source, _errors(file.path):
-            if file.format == ARROW:
+        with opened_source(path, version, size) as source, _errors(path):
+            if kind == ARROW:
                 return list(accumulate(rows for rows, _ in record_batches(source)))
             with source.stream() as data:
                 found = _arrow_library("parquet").ParquetFile(data).metadata
                 groups = range(found.num_row_groups)
                 return list(accumulate(found.row_group(i).num_rows for i in groups))
     except OSError as error:
-        raise SourceError(f"{file.path}: {error.strerror}") from error
+        raise SourceError(f"{path}: {error.strerror}") from error
 
 
 def _parquet(stream: Any, file: File, path: str, field: str) -> tuple[int, int]:

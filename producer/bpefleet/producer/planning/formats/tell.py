@@ -22,7 +22,7 @@ from bpefleet.producer.planning.formats.names import (
     not_as,
     within,
 )
-from bpefleet.producer.planning.formats.signatures import by_first_bytes
+from bpefleet.producer.planning.formats.signatures import CERTAIN, by_first_bytes
 from bpefleet.shared.corpus.formats import (
     COMPRESSIONS,
     COUNTS,
@@ -53,7 +53,11 @@ def begins_as_text(head: bytes, path: str) -> bool:
         path: Its name.
     """
     named = path.rpartition(".")[2].lower() in ENDINGS
-    if named or b"\0" in head or by_first_bytes(head):
+    if named or b"\0" in head:
+        return False
+    if head[:1] in CERTAIN:
+        return True
+    if by_first_bytes(head):
         return False
     return head.lstrip(_BLANK)[:1] != b"{"
 

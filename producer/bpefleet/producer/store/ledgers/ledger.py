@@ -34,10 +34,11 @@ from functools import reduce
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.kernel import Counts, FoldedCounts, PayloadError, PayloadInfo, check_file
+from bpefleet.kernel import FoldedCounts, PayloadError, PayloadInfo, check_file
 from bpefleet.producer.files.atomic import remove_all, remove_temporary, write_atomically
 from bpefleet.producer.store.ledgers.compaction import (
     CountsFile,
+    adopted,
     blamed,
     due,
     payload_places,
@@ -67,7 +68,7 @@ from bpefleet.shared.errors import OutputError
 from bpefleet.shared.wire.messages import Counted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
 
 
@@ -97,6 +98,7 @@ class Ledger:
         totals: Their sums.
         by_source: Their sums by source, of those that have any.
         still: Held while these change, for a moment each time.
+        untidy: Whether it is time for `tidy`.
     """
 
     def __init__(
@@ -127,6 +129,7 @@ class Ledger:
         self.totals = Totals()
         self.by_source: dict[int, Totals] = {}
         self.still = Lock()
+        self.untidy = False
         self._compacting = Lock()
         self._distinct = Distinct()
         self._folder = folder
@@ -157,20 +160,6 @@ class Ledger:
     def unique(self) -> int:
         """About how many different pre-tokens there are in the chunks that this process folded."""
         return self._distinct.estimate
-
-    def add(self, chunk: int, counted: Counted, payload: bytes) -> bool:
-        """Fold one chunk. False if it was folded before.
-
-        Raises:
-            PayloadError: As `add_together` returns it.
-            OutputError: As `add_together`.
-        """
-        if chunk in self.chunks:
-            return False
-        for wrong in self.add_together([(chunk, counted, payload)]):
-            if wrong is not None:
-                raise wrong
-        return True
 
     def add_together(
         self, items: Sequence[tuple[int, Counted, bytes]]
@@ -203,7 +192,7 @@ class Ledger:
         return wrong
 
     def _put(self, found: Sequence[_Checked]) -> None:
-        """Write some chunks of a source as a part or a group; compact if it is time for that."""
+        """Write some chunks of a source as a part or a group."""
         first, chunks = found[0], {each.chunk for each in found}
         totals: Counted | Totals = first.counted
         name, head, payload = part_name(first.chunk), first.counted.to_bytes(), first.payload
@@ -223,35 +212,55 @@ class Ledger:
         sums, size = Totals().plus(totals), len(head) + 1 + len(payload)
         with self.still:
             self._note(CountsFile(path, tuple(chunks), sums, size), [each.info for each in found])
-        # One thread at a time, and none that shows or adds has to wait for it.
-        if self._due(source) and self._compacting.acquire(blocking=False):
-            try:
+        self.untidy |= bool(self._due(source))
+
+    def tidy(self) -> None:
+        """Put files together as far as it is time for that: beside whoever shows or adds.
+
+        One thread does so at a time; another returns at once.
+
+        Raises:
+            OutputError: As `compact`.
+        """
+        if not self._compacting.acquire(blocking=False):
+            return
+        try:
+            self.untidy = False
+            for source in [*self._files]:
                 while files := self._due(source):
                     self._join(source, files)
-            finally:
-                self._compacting.release()
+        finally:
+            self._compacting.release()
 
     def _due(self, source: int) -> list[CountsFile]:
         with self.still:
             return due(self._files[source], COMPACT_AT)
 
-    def adopt(self, chunks: Collection[int], totals: Totals, payload: bytes) -> None:
+    def adopt(
+        self,
+        chunks: Collection[int],
+        totals: Totals,
+        payloads: Sequence[Path],
+        demand: Callable[[PayloadInfo], None],
+    ) -> None:
         """Put in the counts of chunks of one source that were put together elsewhere, as a group.
 
         Args:
             chunks: Which: none that is here.
             totals: Their sums.
-            payload: Their counts, checked.
+            payloads: Files that have their counts.
+            demand: Called with what these come to; raises `PayloadError` if it cannot be right.
 
         Raises:
+            PayloadError: One of the payloads is damaged, or what `demand` says.
+            CountOverflow: The counts do not fit.
+            OSError: A payload cannot be read.
             OutputError: The disk is full or fails.
         """
-        info = Counts.check_payload(payload, self._digest)
         path, found = self._folder / group_name(chunks), tuple(sorted(chunks))
-        head = FoldedHead(found, totals).to_bytes()
-        write_atomically(path, head, b"\n", payload)
+        made, info = adopted(path, FoldedHead(found, totals), payloads, self._digest, demand)
         with self.still:
-            self._note(CountsFile(path, found, totals, len(head) + len(payload)), [info])
+            self._note(made, [info])
 
     def folded(self, times: Sequence[int] = ()) -> FoldedCounts:
         """The counts of all folded chunks together.

@@ -1,19 +1,13 @@
-"""What a run has of its chunks already, whatever its kind of job."""
+"""What all ledgers have in common: the chunks that are done, and their sums."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from bpefleet.producer.store.ledgers.counted import read_counted
-from bpefleet.producer.store.ledgers.encoded_ledger import EncodedLedger, read_encoded
-from bpefleet.producer.store.ledgers.ledger import Ledger
-
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
     from threading import Lock
 
-    from bpefleet.producer.store.directory import RunDirectory
     from bpefleet.producer.store.ledgers.ledger_format import Totals
 
 
@@ -47,41 +41,3 @@ class Settled(Protocol):
     @property
     def still(self) -> Lock:
         """Held while these change, for a moment each time."""
-
-
-def open_settled(directory: RunDirectory, planned: int) -> Ledger | EncodedLedger:
-    """Open a run's ledger to go on with it. What is damaged is set aside, to be done again.
-
-    Raises:
-        OutputError: It cannot be read or written.
-    """
-    plan = directory.plan
-    if plan.encoding is not None:
-        return EncodedLedger(directory.path, plan)
-    directory.make_counts()  # some copying leaves empty folders out
-    return Ledger(
-        directory.counts,
-        plan.digest,
-        chunks=planned,
-        sources=plan.chunk_sources,
-        mend=True,
-    )
-
-
-def read_settled(
-    directory: RunDirectory, sources: Sequence[int] = ()
-) -> tuple[set[int], Totals, dict[int, Totals], tuple[int, int]]:
-    """Which chunks are done, their sums, these by source, and the tokens and documents written.
-
-    Args:
-        directory: The run's.
-        sources: For each chunk its source; without, there is nothing to tell by source.
-
-    Raises:
-        OutputError: It cannot be read, or is damaged.
-    """
-    count = directory.plan.chunk_count
-    if directory.plan.encoding is not None:
-        chunks, totals, written = read_encoded(directory.path, count)
-        return chunks, totals, {}, written
-    return *read_counted(directory.counts, count, sources), (0, 0)

@@ -30,8 +30,10 @@ _FEWEST_ROWS: Final = 16
 """Rows of a batch at the least, though other columns may be large."""
 _MOST_ROWS: Final = 1 << 13
 """Rows of a batch at the most: how long a dictionary's texts are the file does not tell."""
-_BUFFER: Final = 1 << 20
-"""Bytes that are read at once: a row group need not fit into memory."""
+_BUFFER: Final = 1 << 16
+"""Bytes that are read at once: a row group need not fit into memory. Pages that are larger are read
+into their own memory; those that are not are copied.
+"""
 _ARROW_FILE: Final = b"ARROW1"
 """How Arrow's file format begins, as opposed to a stream."""
 _FEATHER_1: Final = b"FEA1"

@@ -1,0 +1,1 @@
+"""The chunks done by the workers of a fleet: queued, their answers heard and stored."""

@@ -1,0 +1,1 @@
+"""An object as a file, its parts asked for ahead."""
