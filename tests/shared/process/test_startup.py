@@ -1,33 +1,40 @@
-"""What processes do before anything else."""
+"""When garbage is collected."""
 
 from __future__ import annotations
 
-import platform
-import subprocess
-import sys
-from typing import Final
+import gc
+from typing import TYPE_CHECKING
 
 import pytest
 
-_ROUNDS: Final = 10
-_BLOCKS: Final = 8
-_BYTES: Final = 4 << 20
-_PAGE: Final = 4 << 10
-_READS: Final = f"""
-import resource
-from bpefleet.shared.process.startup import keep_freed_memory
+from bpefleet.shared.process.startup import collect_in_small_steps, collect_rarely
 
-keep_freed_memory()
-before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-for _ in range({_ROUNDS}):
-    held = [b"a" * {_BYTES} for _ in range({_BLOCKS})]
-    del held
-print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
-"""
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a setting of glibc's")
-def test_blocks_that_are_read_and_freed_use_the_same_memory() -> None:
-    """The system hands out pages for them once, and not in each round."""
-    faults = int(subprocess.check_output([sys.executable, "-c", _READS]))
-    assert faults < 2 * _BLOCKS * _BYTES // _PAGE
+@pytest.fixture
+def default() -> Iterator[tuple[int, int, int]]:
+    """What this process has, and has again afterwards."""
+    before = gc.get_threshold()
+    yield before
+    gc.set_threshold(*before)
+    gc.unfreeze()
+
+
+def test_the_garbage_of_a_program_that_is_not_ours_is_left_to_it(
+    default: tuple[int, int, int],
+) -> None:
+    frozen = gc.get_freeze_count()
+    collect_in_small_steps()
+    assert gc.get_threshold() == default
+    assert gc.get_freeze_count() == frozen
+
+
+@pytest.mark.usefixtures("default")
+def test_what_a_run_begins_with_is_never_looked_through_again() -> None:
+    collect_rarely()
+    rarely = gc.get_threshold()[0]
+    collect_in_small_steps()
+    assert gc.get_freeze_count() > 10_000
+    assert gc.get_threshold()[0] < rarely
