@@ -27,6 +27,7 @@ _PARTS: Final = {
     "formats": "Counting the same documents from files of each format, one core.",
     "remote": "Counting files from an object store on this machine, one core.",
     "merge": "The merge loop, one core.",
+    "heaps": "How different pre-tokens grow, and how rare they are: a law fitted to each corpus.",
     "whole": "From the command's start to its last file, beside every peer at its best.",
     "records": "The same from JSON Lines and Parquet, beside who reads these, too.",
     "memory": "Peak memory of all processes together.",

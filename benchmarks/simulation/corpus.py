@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from benchmarks.simulation import synthetic
 from bpefleet.kernel import Counts
 from bpefleet.shared.wire.keys import LARGEST_PAYLOAD
 
@@ -28,6 +29,8 @@ _FOLDER: Final = 1000
 STRETCH: Final = 64_000_000
 """Bytes of text that a chunk of real size stands for."""
 _SMALL: Final = 4096
+_STRETCHES: Final = 4
+"""Of synthetic text."""
 
 
 def write_corpus(folder: Path, chunks: int) -> None:
@@ -78,11 +81,18 @@ def answers(payloads: str, text: Path | None, pattern: str) -> list[Answer]:
         return [_answer(b"", pattern)]
     if payloads == "small":
         return [_answer(_LINE * (_SMALL // len(_LINE)), pattern)]
+    if payloads == "synthetic":
+        return [_synthetic(seed) for seed in range(_STRETCHES)]
     if text is None:
         raise ValueError(f"{payloads} needs a text")
     data = text.read_bytes()
     starts = range(0, max(1, len(data) - STRETCH + 1), STRETCH // 4)
     return [_answer(_whole_lines(data, start), pattern) for start in starts]
+
+
+def _synthetic(seed: int) -> Answer:
+    counts = synthetic.counts_of(synthetic.PRETOKENS, seed)
+    return Answer(counts, STRETCH, STRETCH / synthetic.SPEED)
 
 
 def _whole_lines(data: bytes, start: int) -> bytes:

@@ -13,13 +13,11 @@ from bpefleet.shared.exchange.place import exchange_at
 from bpefleet.shared.process.die_with_parent import die_with
 from bpefleet.shared.trust.signing import Signer
 from bpefleet.shared.wire import keys
-from bpefleet.shared.wire.messages import Part, Reduced, ReduceSpec
-from bpefleet.worker.tasks.reduce import put_together
+from bpefleet.shared.wire.messages import Reduced, ReduceSpec
+from bpefleet.worker.tasks.reduce import Sum, put_together
 
 if TYPE_CHECKING:
     from benchmarks.simulation.attempt import Attempt
-
-Sum = tuple[Part, tuple[int, ...], float]
 
 
 class Exchanging:
@@ -32,7 +30,7 @@ class Exchanging:
         self._signer = signer
         self._pool = ProcessPoolExecutor(1, initializer=die_with, initargs=(os.getpid(),))
         self._first: dict[bytes, Path] = {}
-        self._under_way: dict[str, Future[Sum]] = {}
+        self._under_way: dict[str, Future[tuple[Sum, float]]] = {}
 
     def leave(self, attempt: Attempt, payload: bytes) -> str:
         """Leave a chunk's counts in the exchange that its job names; the file's name."""
@@ -59,25 +57,23 @@ class Exchanging:
 
     def reduced(self, attempt: Attempt) -> Reduced:
         """What a worker says of them."""
-        part, damaged, seconds = self._under_way.pop(attempt.job).result()
+        made, seconds = self._under_way.pop(attempt.job).result()
         now = time.time()
         return Reduced(
-            file=part.file,
-            sha256=part.sha256,
-            size=part.size,
-            pretokens=part.pretokens,
-            unique=part.unique,
+            parts=made.parts,
+            size=sum(part.size for part in made.parts),
             seconds=seconds,
             peak_rss=1 << 26,
             worker=attempt.worker.name,
             started=now - seconds,
             ended=now,
-            damaged=damaged,
+            damaged=made.damaged,
+            least=made.least,
         )
 
 
-def _sum(run: str, unit: int, spec: dict[str, Any], key: bytes) -> Sum:
+def _sum(run: str, unit: int, spec: dict[str, Any], key: bytes) -> tuple[Sum, float]:
     asked = ReduceSpec.from_json(spec)
     start = time.process_time()
-    part, damaged = put_together(exchange_at(asked.exchange, run), unit, asked, Signer(key))
-    return part, damaged, time.process_time() - start
+    made = put_together(exchange_at(asked.exchange, run), unit, asked, Signer(key))
+    return made, time.process_time() - start

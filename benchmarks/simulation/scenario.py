@@ -7,10 +7,12 @@ from typing import Final
 
 import msgspec
 
-PAYLOADS: Final = ("empty", "small", "en64", "multi64", "code64")
-"""What each chunk answers with: `empty` counts of no text; `small`, of 4 kB; the others, of up to
-64 MB of a corpus, each worker's turn another stretch of it.
+PAYLOADS: Final = ("empty", "small", "synthetic", "en64", "multi64", "code64")
+"""What each chunk answers with: `empty` counts of no text; `small`, of 4 kB; `synthetic`, of 64 MB
+that a law stands for; the others, of up to 64 MB of a corpus. Each worker has another stretch.
 """
+SMALL: Final = frozenset({"empty", "small"})
+"""Those of which many travel together."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from benchmarks.simulation.attempt import Attempt, Worker, counted_by, moment
 from benchmarks.simulation.commands import Line, Script, word
 from benchmarks.simulation.corpus import answers
 from benchmarks.simulation.exchanging import Exchanging
-from benchmarks.simulation.scenario import Scenario
+from benchmarks.simulation.scenario import SMALL, Scenario
 from bpefleet.producer.queueing.batches import batches
 from bpefleet.shared.process.die_with_parent import die_with
 from bpefleet.shared.queue.jobs import HEARTBEAT
@@ -159,7 +159,7 @@ class GeneratedWorkers:
         """End what is due."""
         due: list[Attempt] = []
         now = time.monotonic()
-        most = _LARGE_AT_ONCE if self._scenario.payloads.endswith("64") else _AT_ONCE
+        most = _AT_ONCE if self._scenario.payloads in SMALL else _LARGE_AT_ONCE
         while self._running and self._running[0][0] <= now and len(due) < most:
             due.append(heapq.heappop(self._running)[2])
         over = [attempt for attempt in self._sums if self._exchanging.is_over(attempt)]

@@ -338,6 +338,12 @@ impl PayloadInfo {
         self.0.raw_size
     }
 
+    /// Bytes of all its pre-tokens, each as often as it occurs.
+    #[getter]
+    fn text(&self) -> u64 {
+        self.0.text
+    }
+
     /// The least hashes (64 bits) of its pre-tokens, ascending, `SAMPLE` at most.
     ///
     /// From those of several payloads one can tell about how many different pre-tokens they hold

@@ -195,10 +195,42 @@ pub(crate) fn fold_files(
     guarded(|| {
         py.detach(|| payload::fold_files(&files, &digest, &hashes, &out, start))
             .map(PayloadInfo)
-            .map_err(|error| match error {
-                FileError::Payload(error) => from_fold(py, &error),
-                FileError::Output(error) => indexed(py, from_system(&error), -1),
-            })
+            .map_err(|error| from_file(py, &error))
+    })
+}
+
+/// Fold payloads in files into several, each of a range of hashes, in one go.
+///
+/// All ranges are of about one length. Together, the new payloads are what `fold_files` gives.
+///
+/// Args:
+///     files: As there.
+///     digest: As there.
+///     outs: The files that get the payloads, which must be there, and empty; one or more.
+///
+/// Returns:
+///     What each new payload says of itself.
+///
+/// Raises:
+///     PayloadError: As there.
+///     CountOverflow: As there.
+///     OSError: As there.
+///     ValueError: The digest has another length, or there is no range.
+#[pyfunction]
+pub(crate) fn fold_ranges(
+    py: Python<'_>,
+    files: Vec<(PathBuf, u64)>,
+    digest: &[u8],
+    outs: Vec<PathBuf>,
+) -> PyResult<Vec<PayloadInfo>> {
+    let (digest, files) = (digest_of(digest)?, files_of(files, None)?);
+    if outs.is_empty() {
+        return Err(PyValueError::new_err("there is no range"));
+    }
+    guarded(|| {
+        py.detach(|| payload::fold_ranges(&files, &digest, &outs))
+            .map(|infos| infos.into_iter().map(PayloadInfo).collect())
+            .map_err(|error| from_file(py, &error))
     })
 }
 
@@ -259,6 +291,13 @@ fn files_of(
         weight,
     };
     Ok(files.map(file).collect())
+}
+
+fn from_file(py: Python<'_>, error: &FileError) -> PyErr {
+    match error {
+        FileError::Payload(error) => from_fold(py, error),
+        FileError::Output(error) => indexed(py, from_system(error), -1),
+    }
 }
 
 fn from_fold(py: Python<'_>, error: &FoldError) -> PyErr {

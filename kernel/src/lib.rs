@@ -49,7 +49,7 @@ mod _kernel {
         PayloadError,
     };
     #[pymodule_export]
-    use crate::folded::{check_file, fold_files, FoldedCounts};
+    use crate::folded::{check_file, fold_files, fold_ranges, FoldedCounts};
     #[pymodule_export]
     use crate::integers::Integers;
     #[pymodule_export]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from bpefleet.shared.exchange.place import exchange_at
@@ -23,17 +24,17 @@ FAULTS = ("500", "", "503", "")
 
 
 class Turns:
-    """Faults in turn, of any request."""
+    """Faults in turn, of the requests of each method."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.had: set[tuple[str, str]] = set()
-        self._count = 0
+        self._count: Counter[str] = Counter()
 
     def __call__(self, method: str, _path: str) -> str:
         with self._lock:
-            self._count += 1
-            fault = FAULTS[self._count % len(FAULTS)]
+            self._count[method] += 1
+            fault = FAULTS[self._count[method] % len(FAULTS)]
             self.had.add((method, fault))
             return fault
 
@@ -65,10 +66,12 @@ def test_a_store_that_fails_now_and_then(s3_server: str, bucket: str, tmp_path: 
     assert "SECRET" not in history
 
 
-def test_through_fsspec(environment: pytest.MonkeyPatch) -> None:
+def test_through_fsspec(environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
     del environment
     exchange = exchange_at("memory://exchange", "run")
-    exchange.put("1-0123456789abcdef.counts", b"counts")
-    assert exchange.read("1-0123456789abcdef.counts", 6) == b"counts"
+    (tmp_path / "sum").write_bytes(b"counts")
+    for data in (b"counts", tmp_path / "sum"):
+        exchange.put("1-0123456789abcdef.counts", data)
+        assert b"".join(exchange.blocks("1-0123456789abcdef.counts", 6)) == b"counts"
     exchange.clear()
     assert found("memory://exchange/")[0] == []

@@ -122,6 +122,10 @@ class StoreError(SourceError):
     """The store of a source does not answer as it should; it may again in a while."""
 
 
+class FullError(StoreError):
+    """The place where workers leave counts is full: the run waits until somebody makes room."""
+
+
 class ExhaustedError(SourceError):
     """The corpus holds fewer merges than the vocabulary has room for."""
 

@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 NAME = f"7-{0:016}.counts"
 
 
+def read(exchange: Exchange, size: int, name: str = NAME) -> bytes:
+    """What a file has, read as it lies there, and fetched."""
+    fetched = b"".join(exchange.blocks(name, size))
+    assert (path := exchange.in_place(name, size))
+    assert path.read_bytes() == fetched
+    return fetched
+
+
 @pytest.fixture
 def exchange(tmp_path: Path) -> Exchange:
     """Of a run that has begun."""
@@ -28,16 +36,23 @@ def exchange(tmp_path: Path) -> Exchange:
 
 def test_what_is_put_is_read_until_it_is_removed(exchange: Exchange, tmp_path: Path) -> None:
     exchange.put(NAME, b"counts")
-    assert exchange.read(NAME, 6) == b"counts"
+    assert read(exchange, 6) == b"counts"
     assert exchange.has(NAME, 6)
     assert not exchange.has(NAME, 7)
     with pytest.raises(LostError, match="another size"):
-        exchange.read(NAME, 5)
+        read(exchange, 5)
+    with pytest.raises(LostError, match="another size"):
+        exchange.in_place(NAME, 5)
     exchange.delete([NAME, NAME])
     assert not exchange.has(NAME, 6)
     with pytest.raises(LostError, match="is gone"):
-        exchange.read(NAME, 6)
-    exchange.put(NAME, b"counts")
+        read(exchange, 6)
+    with pytest.raises(LostError, match="is gone"):
+        exchange.in_place(NAME, 6)
+    (tmp_path / "here").write_bytes(b"counts")
+    exchange.put(NAME, tmp_path / "here")
+    assert read(exchange, 6) == b"counts"
+    (tmp_path / "here").unlink()
     (tmp_path / "run" / f"{new_name('8')}.tmp").touch()  # of a worker that was killed
     exchange.clear()
     exchange.clear()
@@ -68,7 +83,8 @@ def test_what_other_runs_left_long_ago_is_told(exchange: Exchange, tmp_path: Pat
 def test_other_names_are_none(exchange: Exchange, tmp_path: Path, name: str) -> None:
     for use in (
         lambda: exchange.put(name, b""),
-        lambda: exchange.read(name, 0),
+        lambda: read(exchange, 0, name),
+        lambda: exchange.in_place(name, 0),
         lambda: exchange.has(name, 0),
         lambda: exchange.delete([name]),
     ):
@@ -87,23 +103,29 @@ def test_links_lead_nowhere(exchange: Exchange, tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(b"secret")
     (tmp_path / "run" / NAME).symlink_to(tmp_path / "secret")
     with pytest.raises(LostError, match="is gone"):
-        exchange.read(NAME, 6)
+        read(exchange, 6)
+    with pytest.raises(LostError, match="is gone"):
+        exchange.in_place(NAME, 6)
     assert not exchange.has(NAME, 6)
     exchange.put(NAME, b"counts")  # in its place
     assert (tmp_path / "secret").read_bytes() == b"secret"
     (tmp_path / "other").symlink_to(tmp_path / "run")
     other = exchange_at(str(tmp_path), "other")
-    for use in (lambda: other.put(NAME, b""), lambda: other.read(NAME, 6)):
+    for use in (
+        lambda: other.put(NAME, b""),
+        lambda: read(other, 6),
+        lambda: other.in_place(NAME, 6),
+    ):
         with pytest.raises(StoreError, match="a link, or no folder"):
             use()
     other.clear()
-    assert exchange.read(NAME, 6) == b"counts"
+    assert read(exchange, 6) == b"counts"
 
 
 def test_a_fifo_is_not_waited_for(exchange: Exchange, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "run" / NAME)
     with pytest.raises(LostError):
-        exchange.read(NAME, 0)
+        read(exchange, 0)
 
 
 def test_without_the_producers_folder_it_is_another_place(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Of all workers those that a page asks for: a page of them, or of those that have some text."""
+"""Selects the workers to show: one page of all of them, or of those that match a search."""
 
 from __future__ import annotations
 

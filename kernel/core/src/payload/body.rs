@@ -33,8 +33,8 @@ fn write_words<K: Key>(words: &Words<K>, out: &mut Vec<u8>) {
 }
 
 /// Checks that the body holds exactly what the header says, and counts no more text than allowed.
-/// Returns the [`SAMPLE`] least hashes.
-pub(super) fn check(body: &[u8], info: &Info, limits: &Limits) -> Result<Vec<u64>, PayloadError> {
+/// Adds to what is known of it: the text, and the [`SAMPLE`] least hashes.
+pub(super) fn check(body: &[u8], info: &mut Info, limits: &Limits) -> Result<(), PayloadError> {
     let mut cursor = Cursor::new(body);
     let mut total = Some(0u64);
     let mut text = 0u64;
@@ -55,7 +55,8 @@ pub(super) fn check(body: &[u8], info: &Info, limits: &Limits) -> Result<Vec<u64
     demand_at_most(limits.text, text, "bytes of text")?;
     least.sort_unstable();
     least.truncate(SAMPLE);
-    Ok(least)
+    (info.text, info.least_hashes) = (text, least);
+    Ok(())
 }
 
 fn check_width<F: Form>(

@@ -149,10 +149,10 @@ pub fn fold_weighted(
     let mut room = HEADER_BYTES + TRAILER_BYTES;
     for (index, &(payload, weight)) in payloads.iter().enumerate() {
         let at = |error| FoldError { index, error };
-        let info = read(payload, digest).map_err(at)?;
+        let mut info = read(payload, digest).map_err(at)?;
         room += payload.len();
         if payloads.len() == 1 && weight == NonZeroU64::MIN {
-            body::check(body_of(payload), &info, &Limits::NONE).map_err(at)?;
+            body::check(body_of(payload), &mut info, &Limits::NONE).map_err(at)?;
             let payload = payload.to_vec();
             return Ok(Folded { payload, info });
         }
@@ -171,6 +171,14 @@ pub(super) trait Output {
     fn begin(&mut self) {}
     /// Called with the hashes of entries, ascending within a width.
     fn see(&mut self, _: impl Iterator<Item = u64>) {}
+    /// The last hash of those that `buffer` is for now.
+    fn until(&self) -> u64 {
+        u64::MAX
+    }
+    /// Called with how many entries were appended, how many pre-tokens, and bytes of text.
+    fn count(&mut self, _entries: u64, _pretokens: u64, _text: u64) {}
+    /// Called once all up to `until` were appended, if that is not the last hash.
+    fn next(&mut self) {}
 }
 
 impl Output for Vec<u8> {
@@ -245,13 +253,20 @@ fn fold_width<F: Form, I: Input>(
     let mut spare = Vec::new();
     while !sources.iter().all(Source::is_spent) {
         each(sources, Source::prepare)?;
-        let until = from.saturating_add(step).min(last);
+        let border = out.until().min(last);
+        let until = from.saturating_add(step).min(border);
         let round = Round::read::<F, I>(sources, from, until, &mut spare, |merged| {
+            let (mut pretokens, mut text) = (0, 0u64);
             for entry in merged {
                 F::write(entry.pretoken, entry.count, out.buffer());
-                info.pretokens += entry.count;
+                pretokens += entry.count;
+                let length = F::length(entry.pretoken);
+                text = text.saturating_add(length.saturating_mul(entry.count));
             }
+            info.pretokens += pretokens;
+            info.text = info.text.saturating_add(text);
             unique += merged.len() as u64;
+            out.count(merged.len() as u64, pretokens, text);
             out.see(merged.iter().map(|entry| entry.hash));
         })?;
         out.drain();
@@ -260,6 +275,9 @@ fn fold_width<F: Form, I: Input>(
         };
         if bound == last {
             break;
+        }
+        if bound == border {
+            out.next();
         }
         from = bound + 1;
         step = round.next_step(step);

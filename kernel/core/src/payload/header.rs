@@ -42,9 +42,11 @@ pub struct Info {
     pub long: u64,
     /// Bytes of the body.
     pub raw_size: u64,
+    /// Bytes of all pre-tokens, each as often as it occurs. Known like the following.
+    pub text: u64,
     /// The least hashes of its pre-tokens, ascending and up to [`SAMPLE`](super::SAMPLE), from
-    /// which one can tell how many different pre-tokens several payloads hold together. Only
-    /// `check` notes them.
+    /// which one can tell how many different pre-tokens several payloads hold together. `check` and
+    /// what folds files into files note them.
     pub least_hashes: Vec<u64>,
 }
 
@@ -59,6 +61,7 @@ impl Default for Info {
             mid: 0,
             long: 0,
             raw_size: 0,
+            text: 0,
             least_hashes: Vec::new(),
         }
     }
@@ -152,6 +155,7 @@ impl Info {
             mid: number()?,
             long: number()?,
             raw_size: number()?,
+            text: 0,
             least_hashes: Vec::new(),
         }))
     }

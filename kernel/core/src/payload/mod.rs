@@ -32,7 +32,7 @@ mod tests;
 use std::fmt;
 
 pub use body::SAMPLE;
-pub use files::{check_file, fold_files, fold_into_memory, FileError, PayloadFile};
+pub use files::{check_file, fold_files, fold_into_memory, fold_ranges, FileError, PayloadFile};
 pub use fold::{fold, fold_weighted, FoldError, Folded};
 pub use header::{Digest, Info, DIGEST_BYTES, FORMAT_VERSION};
 
@@ -201,7 +201,7 @@ pub fn check(payload: &[u8], digest: &Digest, limits: &Limits) -> Result<Info, P
     demand_at_most(limits.bytes, payload.len() as u64, "bytes")?;
     let mut info = read(payload, digest)?;
     demand_at_most(limits.entries, info.unique(), "different pre-tokens")?;
-    info.least_hashes = body::check(body_of(payload), &info, limits)?;
+    body::check(body_of(payload), &mut info, limits)?;
     Ok(info)
 }
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::files::{opened_in, PayloadFile};
 use super::fold::{fold_sources, ALL};
 use super::{
-    check, check_file, encode, fold, fold_files, fold_into_memory, fold_weighted, Digest, Folded,
-    Limits, PayloadError,
+    check, check_file, encode, fold, fold_files, fold_into_memory, fold_ranges, fold_weighted,
+    Digest, Folded, Limits, PayloadError,
 };
 use crate::table::CountTable;
 
@@ -133,6 +133,27 @@ fn files_are_folded_in_windows_of_any_size_and_by_hashes() {
             fold(&parts, &DIGEST).expect("sound").payload(),
             expected.payload()
         );
+        // By ranges, all at once.
+        let ranges: Vec<_> = (0..=random.below(5))
+            .map(|at| place.put(&format!("range-{at}"), &[], 1).path)
+            .collect();
+        for path in &ranges {
+            std::fs::write(path, []).expect("empty");
+        }
+        let infos = fold_ranges(&files, &DIGEST, &ranges).expect("sound");
+        let parts: Vec<_> = ranges
+            .iter()
+            .map(|path| std::fs::read(path).expect("written"))
+            .collect();
+        for (info, part) in infos.iter().zip(&parts) {
+            let told = check(part, &DIGEST, &Limits::NONE).expect("sound");
+            assert_eq!(*info, told);
+        }
+        assert_eq!(
+            fold(&parts, &DIGEST).expect("sound").payload(),
+            expected.payload()
+        );
+
         let all = place.put("all", &[], 1);
         let info = fold_files(&stretches, &DIGEST, &ALL, &all.path, 5).expect("sound");
         assert_eq!(written(&all.path), expected.payload());

@@ -36,6 +36,7 @@ __all__ = [
     "Words",
     "check_file",
     "fold_files",
+    "fold_ranges",
     "json_texts",
     "merge",
     "store_ids",
@@ -113,6 +114,9 @@ class PayloadInfo:
     @property
     def raw_size(self) -> int:
         """Bytes of the entries, without header and checksum."""
+    @property
+    def text(self) -> int:
+        """Bytes of all its pre-tokens, each as often as it occurs."""
     @property
     def least_hashes(self) -> list[int]:
         """The least hashes (64 bits) of its pre-tokens, ascending, `SAMPLE` at most.
@@ -578,6 +582,30 @@ def fold_files(
         OverflowError: A number is negative or needs more than 64 bits.
         ValueError: The digest has another length, a weight is 0, or there are not as many of them
             as files.
+    """
+
+def fold_ranges(
+    files: Sequence[tuple[str | PathLike[str], int]],
+    digest: bytes,
+    outs: Sequence[str | PathLike[str]],
+) -> list[PayloadInfo]:
+    """Fold payloads in files into several, each of a range of hashes, in one go.
+
+    All ranges are of about one length. Together, the new payloads are what `fold_files` gives.
+
+    Args:
+        files: As there.
+        digest: As there.
+        outs: The files that get the payloads, which must be there, and empty; one or more.
+
+    Returns:
+        What each new payload says of itself.
+
+    Raises:
+        PayloadError: As there.
+        CountOverflow: As there.
+        OSError: As there.
+        ValueError: The digest has another length, or there is no range.
     """
 
 def check_file(path: str | PathLike[str], start: int, digest: bytes) -> PayloadInfo:

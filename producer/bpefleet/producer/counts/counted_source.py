@@ -1,4 +1,4 @@
-"""A table of counts as what a run is trained on: how its pre-tokens were split."""
+"""Training on a table of counts in place of a corpus: how its pre-tokens were split."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How fast something goes that moves in leaps, and when it will be done."""
+"""The rate of progress that comes in leaps, over the last seconds, and the time that is left."""
 
 from __future__ import annotations
 

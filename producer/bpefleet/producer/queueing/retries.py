@@ -11,6 +11,8 @@ import heapq
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from bpefleet.shared.errors import FullError
+
 if TYPE_CHECKING:
     from bpefleet.shared.wire.messages import Failed
 
@@ -19,6 +21,11 @@ PAUSES: Final = (0.0, 2.0, 10.0)
 
 RETRIES: Final = len(PAUSES)
 """Times that a chunk is tried again in one session, if that can help."""
+
+_FULL_PAUSE: Final = 5.0
+"""Seconds before it is tried again where the exchange was full, as often as it takes: as with a
+full Redis, the run waits for room.
+"""
 
 
 class Retries:
@@ -38,6 +45,8 @@ class Retries:
 
     def pause(self, chunk: int, failure: Failed) -> float | None:
         """Note a failed attempt; seconds until another, or None if none can help."""
+        if failure.kind == FullError.__name__:
+            return _FULL_PAUSE
         before = self._failed[chunk]
         self._failed[chunk] += 1
         return PAUSES[before] if failure.may_heal and before < RETRIES else None

@@ -1,4 +1,4 @@
-"""Text in Markdown: shown as it is by GitHub, and to be read as it is."""
+"""Escapes text for Markdown: GitHub shows it unchanged, and it can be read as it is."""
 
 from __future__ import annotations
 

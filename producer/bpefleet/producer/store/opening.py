@@ -1,4 +1,4 @@
-"""The ledger of a run, whatever its kind of job: opened to go on with it, or only read."""
+"""Opens the ledger of a run, whatever its kind of job: to go on with it, or only to read it."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bpefleet.shared.errors import SourceChangedError
@@ -10,11 +11,15 @@ from bpefleet.shared.exchange.lost import LostError
 from bpefleet.shared.stores.connect import store_of
 from bpefleet.shared.stores.listing import found
 from bpefleet.shared.stores.loop import done, each
+from bpefleet.shared.stores.reading.ahead import Ahead
 from bpefleet.shared.stores.urls import parsed
 from bpefleet.shared.stores.writing import demand_writable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from typing_extensions import Buffer
 
     from bpefleet.shared.stores.urls import Location
 
@@ -36,20 +41,27 @@ class Bucket:
     def begin(self) -> None:
         """See `place.Exchange`: stores have no folders."""
 
-    def put(self, name: str, data: bytes) -> None:
+    def put(self, name: str, data: bytes | Path) -> None:
         """See `place.Exchange`."""
         done(self._store.put(self._at(name), data))
 
-    def read(self, name: str, size: int) -> bytes:
-        """See `place.Exchange`."""
+    def in_place(self, name: str, size: int) -> None:
+        """See `place.Exchange`: nothing can."""
+
+    def blocks(self, name: str, size: int) -> Iterator[Buffer]:
+        """See `place.Exchange`; more is asked for before it is needed."""
         location = self._at(name)
         entry = done(self._store.head(location))
         if entry is None or entry.size != size:
             raise LostError(f"{location.url} is gone, or has another size")
+        read = partial(self._store.read, location, version=entry.version)
+        parts = Ahead(location.url, read, [(0, size)])
         try:
-            return bytes(done(self._store.read(location, 0, size, entry.version)))
+            yield from parts
         except SourceChangedError as error:
             raise LostError(f"{location.url} is another by now") from error
+        finally:
+            parts.close()
 
     def has(self, name: str, size: int) -> bool:  # noqa: ARG002
         """See `place.Exchange`: a request takes too long, and a URL names one place for all."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.shared.errors import StoreError
+from bpefleet.shared.errors import FullError, StoreError
 from bpefleet.shared.exchange import names as names_
 from bpefleet.shared.exchange.lost import LostError
 
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from typing_extensions import Buffer
+
 _TEMPORARY: Final = ".tmp"
+_BLOCK: Final = 1 << 20
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OLD: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -43,38 +47,51 @@ class Folder:
         with self._explained(""), suppress(FileExistsError):
             (self._place / self._run).mkdir()  # with the user's rights: workers may be others
 
-    def put(self, name: str, data: bytes) -> None:
+    def put(self, name: str, data: bytes | Path) -> None:
         """See `place.Exchange`."""
         names_.checked(self._run, name)
         with self._explained(name), self._opened() as folder:
             temporary = name + _TEMPORARY
             try:
                 with os.fdopen(os.open(temporary, _NEW, 0o666, dir_fd=folder), "wb") as file:
-                    file.write(data)
+                    if isinstance(data, bytes):
+                        file.write(data)
+                    else:
+                        with data.open("rb") as other:
+                            shutil.copyfileobj(other, file, _BLOCK)
                 os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
             except BaseException:
                 with suppress(OSError):
                     os.unlink(temporary, dir_fd=folder)
                 raise
 
-    def read(self, name: str, size: int) -> bytes:
+    def in_place(self, name: str, size: int) -> Path:
+        """See `place.Exchange`. Whoever reads it there follows no link in its place, either."""
+        path = self._place / self._run / name
+        if not self.has(name, size):
+            raise LostError(f"{path} is gone, or has another size")
+        return path
+
+    def blocks(self, name: str, size: int) -> Iterator[Buffer]:
         """See `place.Exchange`."""
         names_.checked(self._run, name)
+        path = self._place / self._run / name
         with self._explained(name), self._opened() as folder:
             try:
                 descriptor = os.open(name, _OLD, dir_fd=folder)
             except OSError as error:
                 if error.errno not in (errno.ENOENT, errno.ELOOP):
                     raise
-                raise LostError(f"{self._place / self._run / name} is gone") from None
+                raise LostError(f"{path} is gone") from None
             with os.fdopen(descriptor, "rb", buffering=0) as file:
                 facts = os.fstat(descriptor)
                 if not stat.S_ISREG(facts.st_mode) or facts.st_size != size:
-                    raise LostError(f"{self._place / self._run / name} has another size")
-                data = file.read(size)
-        if len(data) != size:
-            raise LostError(f"{self._place / self._run / name} was cut off")
-        return data
+                    raise LostError(f"{path} has another size")
+                while size:
+                    if not (block := file.read(min(size, _BLOCK))):
+                        raise LostError(f"{path} was cut off")
+                    size -= len(block)
+                    yield block
 
     def has(self, name: str, size: int) -> bool:
         """See `place.Exchange`."""
@@ -133,12 +150,14 @@ class Folder:
         try:
             yield
         except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise FullError(f"the exchange {self._place} is full", hint="make room") from error
             what = error.strerror
             if error.errno in (errno.ELOOP, errno.ENOTDIR):
                 what = "a link, or no folder, is in its place"
             raise StoreError(
                 f"the exchange fails at {self._place / self._run / name}: {what}",
-                hint="make room, check the permissions, or mount it; then go on with resume",
+                hint="check the permissions, or mount it; then go on with resume",
             ) from error
 
 

@@ -1,4 +1,4 @@
-"""The error for a file of an exchange that is of no use."""
+"""The error for a file of an exchange that is gone, or is not what was written."""
 
 
 class LostError(Exception):

@@ -11,7 +11,9 @@ from bpefleet.shared.exchange.folder import Folder
 from bpefleet.shared.stores.urls import is_url, parsed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+
+    from typing_extensions import Buffer
 
 
 class Exchange(Protocol):
@@ -23,11 +25,22 @@ class Exchange(Protocol):
     def begin(self) -> None:
         """Make the run's folder, if there is none: the producer's part."""
 
-    def put(self, name: str, data: bytes) -> None:
-        """Write a file, whole or not at all."""
+    def put(self, name: str, data: bytes | Path) -> None:
+        """Write a file, whole or not at all: some bytes, or what another file has.
 
-    def read(self, name: str, size: int) -> bytes:
-        """The bytes of a file.
+        Raises:
+            FullError: There is no room.
+        """
+
+    def in_place(self, name: str, size: int) -> Path | None:
+        """Where a file can be read as it lies there; None if it has to be fetched.
+
+        Raises:
+            LostError: It is not there, or has another size.
+        """
+
+    def blocks(self, name: str, size: int) -> Iterator[Buffer]:
+        """The bytes of a file, some MB at a time.
 
         Raises:
             LostError: It is not there, or has another size.

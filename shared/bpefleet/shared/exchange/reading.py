@@ -1,52 +1,84 @@
-"""Reads counts from an exchange, and makes sure that they are those that were told of."""
+"""Has files of an exchange read, and makes sure that they are those that were told of."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+import errno
+import hashlib
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
+from bpefleet.shared.errors import StoreError
 from bpefleet.shared.exchange.lost import LostError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from bpefleet.shared.exchange.place import Exchange
     from bpefleet.shared.trust.signing import Signer
     from bpefleet.shared.wire.messages import Part
 
-
-class Check(Protocol):
-    """`bpefleet.kernel.Counts.check_payload`."""
-
-    def __call__(
-        self,
-        payload: bytes,
-        digest: bytes,
-        *,
-        max_bytes: int | None = None,
-        max_entries: int | None = None,
-        max_text: int | None = None,
-    ) -> Any:
-        """Check a payload to its end."""
+NO_FILE: Final = (errno.ENOENT, errno.ELOOP, errno.EINVAL)
+"""What is said where a file is gone, or something else is in its place."""
 
 
-def read_part(exchange: Exchange, part: Part, digest: str, signer: Signer, check: Check) -> bytes:
-    """The payload of a part.
-
-    Args:
-        exchange: Where it is.
-        part: What was told of it.
-        digest: What its counts must depend on, hex.
-        signer: Says what its fingerprint must be.
-        check: Reads it to its end.
+@contextmanager
+def local_folder() -> Iterator[Path]:
+    """A folder of this machine for what is read and written, removed after the block.
 
     Raises:
-        LostError: It is gone, or not what was told.
-        PayloadError: It is damaged, or of other options.
-        StoreError: The exchange fails.
+        StoreError: It cannot be made, or the block raised an `OSError`: all others are told apart
+            where they come from.
     """
-    payload = exchange.read(part.file, part.size)
-    fingerprint = signer.fingerprint(payload)
-    if fingerprint and fingerprint != part.sha256:
+    try:
+        with tempfile.TemporaryDirectory(prefix="bpefleet-") as name:
+            yield Path(name)
+    except OSError as error:
+        raise StoreError(
+            f"counts cannot be put together in {tempfile.gettempdir()}: {error.strerror}",
+            hint="make room there, or set TMPDIR to another folder",
+        ) from error
+
+
+def local_files(
+    exchange: Exchange, parts: Sequence[Part], signer: Signer, folder: Path
+) -> tuple[list[Path], list[int]]:
+    """Files of this machine that have some parts.
+
+    What a key vouches for is fetched, so that nobody changes it between its check and its use.
+
+    Args:
+        exchange: Where they are.
+        parts: Which.
+        signer: Says what their fingerprints must be.
+        folder: Where those are written that cannot be read in place.
+
+    Returns:
+        Their paths; and the places of those that are gone, or are not what was told.
+
+    Raises:
+        StoreError: The exchange fails.
+        OSError: The folder cannot be written to.
+    """
+    paths: list[Path] = []
+    lost: list[int] = []
+    for place, part in enumerate(parts):
+        try:
+            path = None if signer.key else exchange.in_place(part.file, part.size)
+            paths.append(path or _fetched(exchange, part, signer, folder))
+        except LostError:
+            lost.append(place)
+    return paths, lost
+
+
+def _fetched(exchange: Exchange, part: Part, signer: Signer, folder: Path) -> Path:
+    path, sha256 = folder / part.file, hashlib.sha256()
+    with path.open("xb") as file:
+        for block in exchange.blocks(part.file, part.size):
+            if signer.key:
+                sha256.update(block)
+            file.write(block)
+    if signer.key and sha256.hexdigest() != part.sha256:
         raise LostError("the SHA-256 differs")
-    info = check(payload, bytes.fromhex(digest), max_entries=part.unique, max_text=part.text)
-    if (info.pretokens, info.unique) != (part.pretokens, part.unique):
-        raise LostError("its totals are not those that were told")
-    return payload
+    return path

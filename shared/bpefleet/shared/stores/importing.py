@@ -1,4 +1,4 @@
-"""What reads a source is imported before it is needed, by who forks."""
+"""Imports what reads a source before a worker forks, so that no work-horse does it again."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from bpefleet.shared.stores.urls import Location
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from pathlib import Path
 
     from typing_extensions import Buffer
 
@@ -45,8 +46,13 @@ class Store(Protocol):
     def entries(self, folder: Location) -> AsyncIterator[Entry]:
         """All objects whose names begin with a folder's, which ends with a slash or is empty."""
 
-    async def put(self, location: Location, data: bytes) -> None:
-        """Write an object, whole or not at all, in place of another if there is one."""
+    async def put(self, location: Location, data: bytes | Path) -> None:
+        """Write an object, whole or not at all, in place of another if there is one.
+
+        Args:
+            location: Where.
+            data: What it is to have; or a file that has it.
+        """
 
     async def delete(self, location: Location) -> None:
         """Remove an object, if it is there."""

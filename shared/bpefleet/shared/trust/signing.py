@@ -69,6 +69,13 @@ class Signer:
         """
         return hashlib.sha256(data).hexdigest() if self.key else ""
 
+    def fingerprint_of(self, path: Path) -> str:
+        """Likewise of what a file has."""
+        if not self.key:
+            return ""
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
 
 def make_key(path: Path) -> None:
     """Write a new random key to a file that only its owner can read.

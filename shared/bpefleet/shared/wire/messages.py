@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Self
 
 from msgspec import Meta, Struct, convert, json, to_builtins
 
-_FRAME: Final = 96
+FRAME: Final = 96
 """Bytes of a payload without entries: header and checksum (`kernel/core/src/payload`)."""
 
 Int = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
@@ -182,11 +182,11 @@ class Counted(Message, frozen=True):
     @property
     def largest(self) -> int:
         """Bytes of the payload at the most: an entry is at most twice as long as its text."""
-        return _FRAME + 2 * self.text_bytes
+        return FRAME + 2 * self.text_bytes
 
 
 class Part(Message, frozen=True):
-    """Counts in an exchange: of one chunk, or of several together.
+    """A payload in an exchange: counts of one chunk, of several together, or a range of these.
 
     Attributes:
         file: The payload's file.
@@ -212,22 +212,23 @@ class ReduceSpec(Message, frozen=True):
         exchange: Where they are, and where to leave the sum.
         parts: Which they are.
         digest: Hex digest of what the counts depend on (see `patterns.counting_digest`).
+        ranges: Into how many ranges of hashes to divide the sum.
+        least: Whether the least hashes are wanted.
     """
 
     exchange: str
     parts: tuple[Part, ...]
     digest: str
+    ranges: Annotated[int, Meta(ge=1, le=256)] = 1
+    least: bool = False
 
 
 class Reduced(Message, frozen=True):
     """What a worker reports of counts that it put together, or that it could not.
 
     Attributes:
-        file: The sum's file in the exchange; empty if parts are damaged.
-        sha256: Hex digest of the payload; empty without a fleet's key.
-        size: Bytes of the payload.
-        pretokens: Pre-tokens counted.
-        unique: Distinct pre-tokens.
+        parts: The sum in the exchange, range by range; none if parts of it are damaged.
+        size: Bytes of these.
         seconds: Wall time of it.
         peak_rss: Bytes of peak resident memory of the work-horse.
         worker: The worker's name, which begins with its host's.
@@ -237,13 +238,11 @@ class Reduced(Message, frozen=True):
         key: Empty: nothing is in Redis.
         bytes_read: 0: no text is read.
         queued_seconds: From its queueing to its start, as far as the two clocks agree.
+        least: The least hashes of its pre-tokens, 8 bytes each, if they were asked for.
     """
 
-    file: str
-    sha256: str
+    parts: tuple[Part, ...]
     size: Natural
-    pretokens: Natural
-    unique: Natural
     seconds: float
     peak_rss: Int
     worker: str
@@ -253,6 +252,7 @@ class Reduced(Message, frozen=True):
     key: str = ""
     bytes_read: Int = 0
     queued_seconds: float = 0.0
+    least: bytes = b""
 
 
 class Failed(Message, frozen=True):

@@ -80,17 +80,17 @@ class Bench:
     def reduce(self, unit: int) -> Reduced:
         """A worker makes a sum."""
         spec = self.there.spec(None, unit, "")  # type: ignore[arg-type]
-        part, damaged = put_together(self.there.files, unit, spec, SIGNER)
-        facts = {name: getattr(part, name) for name in ("file", "sha256", "size", "pretokens")}
+        made = put_together(self.there.files, unit, spec, SIGNER)
         return Reduced(
-            **facts,
-            unique=part.unique,
+            parts=made.parts,
+            size=sum(part.size for part in made.parts),
             seconds=0.0,
             peak_rss=1,
             worker="w",
             started=0.0,
             ended=0.0,
-            damaged=damaged,
+            damaged=made.damaged,
+            least=made.least,
         )
 
     def add(self, unit: int, reduced: Reduced) -> Any:
@@ -104,8 +104,8 @@ class Bench:
                 if chunk not in self.ledger.chunks:
                     self.count(chunk)
             self.there.plan(last=True)
-            for unit in sorted(self.there.ledger.parts.open):
-                assert self.add(unit, self.reduce(unit)) is None
+            while still_open := sorted(self.there.ledger.parts.open):
+                assert self.add(still_open[0], self.reduce(still_open[0])) is None
             self.there.bring_in(self.ledger, SIGNER)
 
     def straight(self) -> bytes:
@@ -134,6 +134,8 @@ def test_any_tree_with_late_doubled_and_damaged_parts(
         patch.setattr(sums, "MOST", draw(st.integers(2, 5), label="most"))
         patch.setattr(sums, "LEAST", 2)
         patch.setattr(sums, "BYTES", draw(st.sampled_from([600, 1500, 1 << 20]), label="bytes"))
+        patch.setattr(sums, "LARGE", draw(st.sampled_from([0, 700, 1 << 20]), label="large"))
+        patch.setattr(sums, "RANGES", draw(st.integers(2, 4), label="ranges"))
         bench = Bench(Path(folder), words, sources)
         late: list[tuple[int, Reduced]] = []
         for chunk in draw(st.permutations(range(len(words)))):
@@ -149,7 +151,8 @@ def test_any_tree_with_late_doubled_and_damaged_parts(
                     assert bench.add(still_open[-1], first) is None
                 case "damage" if bench.there.ledger.parts.held:
                     held = draw(st.sampled_from(sorted(bench.there.ledger.parts.held)))
-                    _damage(bench, bench.there.ledger.parts.held[held].part, draw(st.booleans()))
+                    part = draw(st.sampled_from(bench.there.ledger.parts.held[held].parts))
+                    _damage(bench, part, draw(st.booleans()))
                 case "late" if still_open:
                     made = bench.reduce(still_open[0])
                     if not made.damaged:
@@ -183,49 +186,148 @@ def _damage(bench: Bench, part: Part, is_gone: bool) -> None:  # noqa: FBT001
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     """Of which one sum is to be made."""
+    made = begun(tmp_path, monkeypatch)
+    yield made
+    made.there.ledger.close()
+
+
+def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    """Likewise."""
     monkeypatch.setattr(sums, "MOST", 3)
     made = Bench(tmp_path, [{"one": 1, "two": 2}, {"two": 3}, {"three": 4, "four": 1}], ())
     for chunk in range(3):
         made.count(chunk)
     made.there.plan(last=False)
     assert made.there.ledger.parts.open == {0}
-    yield made
-    made.there.ledger.close()
+    return made
 
 
 @pytest.mark.parametrize(
     ("lie", "said"),
     [
         ({"pretokens": 12}, "another number of pre-tokens"),
-        ({"unique": 1}, "different pre-tokens cannot be"),
-        ({"unique": 6}, "different pre-tokens cannot be"),
+        ({"unique": 60}, "different pre-tokens cannot be"),
+        ({"text": 10**6}, "more text than its parts"),
         ({"size": 10**6}, "larger than its parts"),
         ({"size": 100}, "is not in the exchange"),
         ({"file": "../../etc/passwd"}, "foreign file"),
         ({"file": f"0-{0:016}.counts"}, "foreign file"),
         ({"file": f"reduce0-{0:016}.counts"}, "is not in the exchange"),
-        ({"damaged": (1,)}, "says that parts are damaged, which are not"),
-        ({"damaged": (7,)}, "says that parts are damaged, which are not"),
     ],
 )
-def test_a_worker_that_lies_of_a_sum(bench: Bench, lie: dict[str, Any], said: str) -> None:
+@pytest.mark.parametrize("large", [0, 1 << 20])
+def test_a_worker_that_lies_of_a_sum(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int, lie: dict[str, Any], said: str
+) -> None:
+    monkeypatch.setattr(sums, "LARGE", large)
+    bench = begun(tmp_path, monkeypatch)
     true = bench.reduce(0)
-    assert said in bench.add(0, changed(true, **lie)).error
+    lies = (changed(true.parts[0], **lie), *true.parts[1:])
+    assert said in bench.add(0, changed(true, parts=lies)).error
     assert bench.add(0, true) is None
     bench.finish()
     assert bench.ledger.folded().payload == bench.straight()
 
 
+@pytest.mark.parametrize(
+    ("lie", "said"),
+    [
+        ({"damaged": (1,)}, "says that parts are damaged, which are not"),
+        ({"damaged": (7,)}, "says that parts are damaged, which are not"),
+        ({"parts": ()}, "another number of ranges"),
+        ({"least": b"1234567"}, "least hashes are none"),
+    ],
+)
+def test_a_worker_that_says_what_makes_no_sense(
+    bench: Bench, lie: dict[str, Any], said: str
+) -> None:
+    true = bench.reduce(0)
+    assert said in bench.add(0, changed(true, **lie)).error
+    few = changed(true, parts=(changed(true.parts[0], unique=1),))
+    assert "different pre-tokens cannot be" in bench.add(0, few).error
+    assert bench.add(0, true) is None
+
+
+def test_one_range_given_twice_is_no_sum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sums, "LARGE", 0)
+    bench = begun(tmp_path, monkeypatch)
+    true = bench.reduce(0)
+    twice = (true.parts[0],) * len(true.parts)
+    assert "foreign file" in bench.add(0, changed(true, parts=twice)).error
+
+
 def test_a_sum_of_other_counts_is_found_out_where_it_is_read(bench: Bench) -> None:
     true = bench.reduce(0)
-    forged = bytearray((bench.folder / "exchange" / RUN / true.file).read_bytes())
+    path = bench.folder / "exchange" / RUN / true.parts[0].file
+    forged = bytearray(path.read_bytes())
     forged[-1] ^= 1
-    (bench.folder / "exchange" / RUN / true.file).write_bytes(forged)
+    path.write_bytes(forged)
     assert bench.add(0, true) is None  # nobody has read it yet
     bench.there.bring_in(bench.ledger, SIGNER)
     assert bench.there.lost == [0, 1, 2]
     bench.finish()
     assert bench.ledger.folded().payload == bench.straight()
+
+
+def test_ranges_replace_what_they_were_made_from_once_all_are_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sums, "LARGE", 0)
+    monkeypatch.setattr(sums, "MOST", 2)
+    monkeypatch.setattr(sums, "RANGES", 3)
+    words = [{f"word{n}": 1 + n for n in range(i, i + 60)} for i in range(0, 80, 20)]
+    bench = Bench(tmp_path, words, ())
+    for chunk in range(4):
+        bench.count(chunk)
+        bench.there.plan(last=False)
+    parts = bench.there.ledger.parts
+    assert bench.there.ledger.unique == 0
+    for unit in (0, 1):
+        assert bench.add(unit, bench.reduce(unit)) is None
+    assert bench.there.ledger.unique == 120  # as few are told exactly
+    bench.there.plan(last=False)
+    assert parts.open == {2, 3, 4}  # a job for each range
+    before = set(bench.there.ledger.parts.held)
+    for unit in (4, 2):
+        assert bench.add(unit, bench.reduce(unit)) is None
+        assert set(bench.there.ledger.parts.held) == before
+    bench.there.ledger.close()
+    bench.open()
+    parts = bench.there.ledger.parts
+    assert parts.open == {3}
+    assert set(parts.made) == {2, 4}
+    assert bench.add(3, bench.reduce(3)) is None
+    assert set(parts.held) == {-3}
+    assert sum(part.unique for part in parts.held[-3].parts) == 120
+    assert len(list((bench.folder / "exchange" / RUN).iterdir())) == 3
+    bench.there.bring_in(bench.ledger, SIGNER)
+    assert bench.ledger.folded().payload == bench.straight()
+    bench.there.ledger.close()
+
+
+def test_a_range_that_cannot_be_made_leaves_all_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sums, "LARGE", 0)
+    monkeypatch.setattr(sums, "MOST", 2)
+    monkeypatch.setattr(sums, "RANGES", 2)
+    bench = Bench(tmp_path, [{f"word{i}": i + 1, "other": 2} for i in range(4)], ())
+    for chunk in range(4):
+        bench.count(chunk)
+        bench.there.plan(last=False)
+    for unit in (0, 1):
+        assert bench.add(unit, bench.reduce(unit)) is None
+    bench.there.plan(last=False)
+    assert bench.there.ledger.parts.open == {2, 3}
+    late = bench.reduce(3)
+    assert bench.add(2, bench.reduce(2)) is None
+    bench.there.give_up(3)
+    assert bench.there.ledger.parts.open == set()
+    assert bench.add(3, late) is None
+    bench.there.bring_in(bench.ledger, SIGNER)
+    assert bench.there.lost == []
+    assert bench.ledger.folded().payload == bench.straight()
+    bench.there.ledger.close()
 
 
 def test_a_sum_that_cannot_be_made_is_brought_in_as_it_is(bench: Bench) -> None:

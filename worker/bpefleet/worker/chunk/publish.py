@@ -16,6 +16,7 @@ from bpefleet.shared.exchange.names import new_name
 from bpefleet.shared.process.memory import peak_rss
 from bpefleet.shared.wire import keys
 from bpefleet.shared.wire.messages import Counted
+from bpefleet.worker.chunk.exchange import leave
 
 if TYPE_CHECKING:
     from bpefleet.kernel._kernel import Counts
@@ -74,7 +75,7 @@ def publish(
             put(job, key, payload)
         else:
             key, file = "", new_name(keys.unit(chunk))
-            exchange.put(file, payload)
+            leave(exchange, file, payload, stages)
     now, seconds = time.time(), sum(stages.seconds.values())
     queued = job.enqueued_at.timestamp() if job.enqueued_at else now - seconds
     return Counted(

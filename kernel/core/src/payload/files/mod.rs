@@ -7,6 +7,8 @@
 //!
 //! Memory: a window of some hundred kB for each file, and a buffer to write.
 
+mod least;
+mod ranges;
 mod window;
 mod writer;
 
@@ -17,11 +19,12 @@ use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread::{self, ScopedJoinHandle};
 
-use super::body::SAMPLE;
 use super::fold::{fold_sources, FoldError, Output, ALL};
 use super::header::HEADER_BYTES;
 use super::source::Source;
 use super::{Digest, Folded, Info, PayloadError};
+use least::Least;
+pub use ranges::fold_ranges;
 use window::Window;
 use writer::Writer;
 
@@ -110,8 +113,7 @@ pub fn fold_files(
     }
     let mut info = folded?;
     info.raw_size = out.size - start - HEADER_BYTES as u64;
-    out.finish(&info).map_err(FileError::Output)?;
-    Ok(info)
+    out.finish(info).map_err(FileError::Output)
 }
 
 /// Adds up the counts of payloads in files; the result alone is in memory, in as many parts as there
@@ -174,11 +176,9 @@ pub fn check_file(payload: &PayloadFile, digest: &Digest) -> Result<Info, Payloa
     let checked = opened(payloads, digest).and_then(|mut sources| {
         let mut seen = Seen::default();
         let info = fold_sources(&mut sources, digest, &ALL, &mut seen)?;
-        seen.least.sort_unstable();
-        seen.least.truncate(SAMPLE);
         Ok(Info {
             raw_size: sources[0].info.raw_size,
-            least_hashes: seen.least,
+            least_hashes: seen.least.hashes(),
             ..info
         })
     });
@@ -209,9 +209,7 @@ pub(super) fn opened_in(
 #[derive(Default)]
 struct Seen {
     buffer: Vec<u8>,
-    /// The least hashes of each width.
-    least: Vec<u64>,
-    enough: usize,
+    least: Least,
 }
 
 impl Output for Seen {
@@ -224,11 +222,10 @@ impl Output for Seen {
     }
 
     fn begin(&mut self) {
-        self.enough = self.least.len() + SAMPLE;
+        self.least.begin();
     }
 
     fn see(&mut self, hashes: impl Iterator<Item = u64>) {
-        self.least
-            .extend(hashes.take(self.enough - self.least.len()));
+        self.least.see(hashes);
     }
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::Xxh3Default;
 
+use super::least::Least;
 use crate::payload::fold::Output;
 use crate::payload::header::HEADER_BYTES;
 use crate::payload::Info;
@@ -20,7 +21,8 @@ pub(super) struct Writer {
     start: u64,
     /// Where what is written ends.
     pub(super) size: u64,
-    buffer: Vec<u8>,
+    pub(super) buffer: Vec<u8>,
+    least: Least,
     pub(super) error: Option<io::Error>,
 }
 
@@ -36,6 +38,7 @@ impl Writer {
             start,
             size: start,
             buffer: vec![0; HEADER_BYTES],
+            least: Least::default(),
             error: None,
         })
     }
@@ -50,7 +53,7 @@ impl Writer {
 
     /// Writes the header, which is not known before, and the checksum. What was written is read
     /// once more for that, from the page cache as far as that goes: the header is part of it.
-    pub(super) fn finish(mut self, info: &Info) -> io::Result<()> {
+    pub(super) fn finish(mut self, mut info: Info) -> io::Result<Info> {
         self.file.write_all_at(&info.header(), self.start)?;
         let mut checksum = Xxh3Default::new();
         let mut at = self.start;
@@ -62,7 +65,9 @@ impl Writer {
             at += block as u64;
         }
         let checksum = checksum.digest().to_le_bytes();
-        self.file.write_all_at(&checksum, self.size)
+        self.file.write_all_at(&checksum, self.size)?;
+        info.least_hashes = self.least.hashes();
+        Ok(info)
     }
 }
 
@@ -75,5 +80,13 @@ impl Output for Writer {
         if self.buffer.len() >= WRITTEN {
             self.flush();
         }
+    }
+
+    fn begin(&mut self) {
+        self.least.begin();
+    }
+
+    fn see(&mut self, hashes: impl Iterator<Item = u64>) {
+        self.least.see(hashes);
     }
 }

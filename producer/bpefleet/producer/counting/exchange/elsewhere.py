@@ -6,16 +6,16 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
-from bpefleet.kernel import Counts, PayloadError
+from bpefleet.kernel import CountOverflow, PayloadError, PayloadInfo, check_file
 from bpefleet.producer.counting.exchange.sums import sums
-from bpefleet.producer.store.ledgers.exchanged import Dropped, Exchanged, Gone, Planned, leaving
+from bpefleet.producer.store.ledgers.exchanged import Dropped, Exchanged, Gone, leaving
 from bpefleet.shared.errors import StoreError
-from bpefleet.shared.exchange.lost import LostError
 from bpefleet.shared.exchange.place import exchange_at
-from bpefleet.shared.exchange.reading import read_part
+from bpefleet.shared.exchange.plausible import untrue
+from bpefleet.shared.exchange.reading import NO_FILE, local_files, local_folder
 from bpefleet.shared.process.amounts import several, size
 from bpefleet.shared.wire.keys import EVENTS_TTL
-from bpefleet.shared.wire.messages import ReduceSpec
+from bpefleet.shared.wire.messages import Part, ReduceSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -64,7 +64,7 @@ class Elsewhere:
 
     @property
     def sums(self) -> int:
-        """How many sums were planned so far."""
+        """How many jobs were planned so far, to make sums."""
         return len(self.ledger.parts.units)
 
     def plan(self, *, last: bool) -> None:
@@ -77,27 +77,27 @@ class Elsewhere:
             OutputError: They cannot be noted.
         """
         with self.ledger.still:
-            found = sums(self.ledger.parts, last=last, alone=self._alone)
-            if found:
-                lines = [Planned(self.sums + i, inputs) for i, inputs in enumerate(found)]
-                self.ledger.note(lines)
+            if found := sums(self.ledger.parts, last=last, alone=self._alone):
+                self.ledger.note(found)
 
     def spec(self, _plan: Plan, unit: int, _errors: str) -> ReduceSpec:
         """What a worker is told of a sum."""
         with self.ledger.still:
-            parts = tuple(each.part for each in self._inputs(unit))
-        return ReduceSpec(self.place, parts, self._digest)
+            parts = tuple(self.ledger.parts.files(unit))
+            first = all(not each.level for each in self.ledger.parts.inputs(unit))
+            ranges = self.ledger.parts.units[unit].ranges
+        return ReduceSpec(self.place, parts, self._digest, ranges=ranges, least=first)
 
     def describe(self, unit: int) -> str:
         """What a sum is of, in words."""
         with self.ledger.still:
-            count = len(self._inputs(unit))
+            count = len(self.ledger.parts.files(unit))
         return f"the counts of {several(count, 'part')}, {size(self.size(unit))}"
 
     def size(self, unit: int) -> int:
         """Bytes that a sum is made from."""
         with self.ledger.still:
-            return sum(each.part.size for each in self._inputs(unit))
+            return sum(part.size for part in self.ledger.parts.files(unit))
 
     def give_up(self, unit: int) -> None:
         """Leave the parts of a sum as they are: it cannot be made.
@@ -106,49 +106,64 @@ class Elsewhere:
             OutputError: It cannot be noted.
         """
         with self.ledger.still:
-            if unit in self.ledger.parts.open:
-                self._alone.update(self.ledger.parts.units[unit])
-                self.ledger.note([Dropped(unit)])
+            if unit not in self.ledger.parts.open:
+                return
+            inputs = self.ledger.parts.units[unit].inputs
+            self._alone.update(inputs)
+            made = self.ledger.parts.half_made(inputs)
+            self.ledger.note([Dropped(unit)])
+        self.delete(made)
 
     def lose(self, held: Iterable[Held]) -> None:
-        """Note that parts are of no use, and have their chunks counted again.
+        """Note that counts are of no use, and have their chunks counted again.
 
         Raises:
             OutputError: It cannot be noted.
         """
         with self.ledger.still:
             found = [each for each in held if each.id in self.ledger.parts.held]
-            self.ledger.note(leaving(self.ledger.parts, [each.id for each in found]))
+            gone = [each.id for each in found]
+            made = self.ledger.parts.half_made(gone)
+            self.ledger.note(leaving(self.ledger.parts, gone))
+        self.delete([*made, *(part for each in found for part in each.parts)])
         for each in found:
             what = several(len(each.chunks), "chunk")
             logger.warning(
                 "the counts of %s in the exchange are gone or damaged (%s); counted again",
                 what,
-                each.part.file,
+                ", ".join(part.file for part in each.parts[:1]),
             )
             self.lost += sorted(each.chunks)
 
-    def is_good(self, held: Held, signer: Signer) -> bool:
+    def is_good(self, part: Part, signer: Signer) -> bool:
         """Whether a part is what was told of it, by reading it.
 
         Raises:
             StoreError: The exchange fails.
         """
-        try:
-            self._read(held, signer)
-        except (LostError, PayloadError):
-            return False
-        return True
+        with local_folder() as folder:
+            paths, lost = local_files(self.files, [part], signer, folder)
+            if lost:
+                return False
+            try:
+                info = check_file(paths[0], 0, bytes.fromhex(self._digest))
+            except PayloadError:
+                return False
+            except OSError as error:
+                if error.errno in NO_FILE:
+                    return False
+                raise self._failing(error) from error
+        return not untrue([info], [part])
 
-    def delete(self, held: Iterable[Held]) -> None:
+    def delete(self, parts: Iterable[Part]) -> None:
         """Remove files that nothing needs any more; what stays goes when the run is done."""
         try:
-            self.files.delete([each.part.file for each in held])
+            self.files.delete([part.file for part in parts])
         except StoreError as error:
             logger.warning("counts that are not needed stay in the exchange: %s", error.message)
 
     def bring_in(self, ledger: Ledger, signer: Signer) -> None:
-        """Put all that lies there into the ledger proper, part by part.
+        """Put all that lies there into the ledger proper, one after the other.
 
         What turns out to be damaged is to be counted again: see `lost`.
 
@@ -157,17 +172,36 @@ class Elsewhere:
             StoreError: The exchange fails.
         """
         with self.ledger.still:
-            self.ledger.note([Dropped(unit) for unit in sorted(self.ledger.parts.open)])
+            lost = {self.ledger.parts.units[unit].unit for unit in self.ledger.parts.open}
+            self.ledger.note([Dropped(unit) for unit in sorted(lost)])
             found = self.ledger.parts.free()
         for each in found:
-            try:
-                payload = self._read(each, signer)
-            except (LostError, PayloadError):
+            if self._bring_in(each, ledger, signer):
+                self.ledger.note([Gone(each.id)])
+                self.delete(each.parts)
+            else:
                 self.lose([each])
-                continue
-            ledger.adopt(each.chunks, each.totals, payload)
-            self.ledger.note([Gone(each.id)])
-            self.delete([each])
+
+    def _bring_in(self, held: Held, ledger: Ledger, signer: Signer) -> bool:
+        """Whether some counts are in the ledger now: else they are not what was told of them."""
+
+        def demand_told(info: PayloadInfo) -> None:
+            if wrong := untrue([info], [_whole(held)]):
+                raise PayloadError(wrong)
+
+        with local_folder() as folder:
+            paths, lost = local_files(self.files, held.parts, signer, folder)
+            if lost:
+                return False
+            try:
+                ledger.adopt(held.chunks, held.totals, paths, demand_told)
+            except (CountOverflow, PayloadError):
+                return False
+            except OSError as error:
+                if error.errno in NO_FILE:
+                    return False
+                raise self._failing(error) from error
+        return True
 
     def close(self, *, done: bool) -> None:
         """Close it, and empty it if nothing in it is needed any more.
@@ -185,9 +219,12 @@ class Elsewhere:
         finally:
             self.ledger.close()
 
-    def _inputs(self, unit: int) -> list[Held]:
-        parts = self.ledger.parts
-        return [parts.held[each] for each in parts.units[unit] if each in parts.held]
+    def _failing(self, error: OSError) -> StoreError:
+        return StoreError(f"the exchange {self.place} fails: {error.strerror}")
 
-    def _read(self, held: Held, signer: Signer) -> bytes:
-        return read_part(self.files, held.part, self._digest, signer, Counts.check_payload)
+
+def _whole(held: Held) -> Part:
+    """What all ranges are together."""
+    each = held.parts
+    text, pretokens = sum(part.text for part in each), sum(part.pretokens for part in each)
+    return Part("", "", held.size, pretokens, held.unique, text)

@@ -1,12 +1,16 @@
-"""Which parts are put together next: a tree, as deep as it takes.
+"""Which counts are put together next: a tree, as deep as it takes.
 
-Parts of about one size are put together, so that each byte is read and written a number of times
-that grows with the logarithm of how many there are.
+Those that were put together equally often are put together, some dozens at a time, so that each
+byte is read and written a number of times that grows with the logarithm of how many there are. Once
+a sum is large, it is divided into ranges of hashes, and whatever is made of it is made range by
+range: so the last sums, of which there are few, still have many workers.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
+
+from bpefleet.producer.store.ledgers.exchanged import Planned
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -14,49 +18,57 @@ if TYPE_CHECKING:
     from bpefleet.producer.store.ledgers.exchanged import Held, Parts
 
 MOST: Final = 32
-"""Parts of a sum."""
-BYTES: Final = 256 << 20
-"""Bytes that parts of a sum have together, about: a worker holds them all, and the sum. A part of
-half as many is put together with no others.
-"""
+"""Counts that are put together at once."""
 LEAST: Final = 8
-"""Parts that are left at the end and still worth a job; fewer are brought in one by one."""
+"""Of large ones as many at least; and at the end, as many are worth a job that are of different
+sizes. Fewer are brought in one by one.
+"""
+BYTES: Final = 256 << 20
+"""Bytes for a job, about."""
+LARGE: Final = 64 << 20
+"""Bytes from which on a sum is divided."""
+RANGES: Final = 16
+"""Ranges of a large sum."""
 
 
-def sums(parts: Parts, *, last: bool, alone: Iterable[int] = ()) -> list[tuple[int, ...]]:
-    """The ids of parts to be put together, for each sum that is due.
+def sums(parts: Parts, *, last: bool, alone: Iterable[int] = ()) -> list[Planned]:
+    """The sums that are due.
 
     Args:
         parts: What lies in the exchange.
         last: Whether all chunks are counted.
-        alone: The ids of parts to leave as they are.
+        alone: The ids of what is to be left as it is.
     """
     left_alone = set(alone)
-    groups: dict[tuple[int, int], list[Held]] = {}
-    sources: dict[int, list[Held]] = {}
+    levels: dict[tuple[int, int, int], list[Held]] = {}
+    kinds: dict[tuple[int, int], list[Held]] = {}
     for each in parts.free():
-        if each.part.size < BYTES // 2 and each.id not in left_alone:
-            source = parts.source_of(each)
-            groups.setdefault((source, each.level), []).append(each)
-            sources.setdefault(source, []).append(each)
-    found = [group for each in groups.values() for group in _full(each)]
+        if each.id not in left_alone:
+            kind = parts.source_of(each), len(each.parts)
+            levels.setdefault((*kind, each.level), []).append(each)
+            kinds.setdefault(kind, []).append(each)
+    found = [group for level in levels.values() for group in _cut(level) if _is_full(group)]
     if last and not found and not parts.open:
-        for left in sources.values():
+        for left in kinds.values():
             if len(left) >= LEAST:
                 found += [group for group in _cut(left) if len(group) > 1]
-    return [tuple(each.id for each in group) for group in found]
+    planned: list[Planned] = []
+    unit = len(parts.units)
+    for group in found:
+        planned.append(_planned(unit, group))
+        unit += planned[-1].units
+    return planned
 
 
-def _full(parts: list[Held]) -> Iterator[list[Held]]:
-    """The groups that are as large as they get."""
-    for group in _cut(parts):
-        if len(group) > 1 and _is_full(group):
-            yield group
+def _planned(unit: int, group: list[Held]) -> Planned:
+    units = len(group[0].parts)
+    large = units == 1 and sum(each.size for each in group) >= LARGE
+    return Planned(unit, tuple(each.id for each in group), units, RANGES if large else 1)
 
 
-def _cut(parts: list[Held]) -> Iterator[list[Held]]:
+def _cut(level: list[Held]) -> Iterator[list[Held]]:
     group: list[Held] = []
-    for each in parts:
+    for each in level:
         group.append(each)
         if _is_full(group):
             yield group
@@ -66,4 +78,7 @@ def _cut(parts: list[Held]) -> Iterator[list[Held]]:
 
 
 def _is_full(group: list[Held]) -> bool:
-    return len(group) >= MOST or sum(each.part.size for each in group) >= BYTES
+    if len(group) < min(LEAST, MOST):
+        return False
+    size = sum(each.size for each in group)
+    return len(group) >= MOST or size >= BYTES * len(group[0].parts)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bpefleet.kernel import SAMPLE
 from bpefleet.producer.store.ledgers.exchanged import Reduced as Noted
 from bpefleet.shared.errors import StoreError
 from bpefleet.shared.exchange.names import is_of
+from bpefleet.shared.exchange.plausible import untrue
 from bpefleet.shared.wire import keys
-from bpefleet.shared.wire.messages import Failed, Part
+from bpefleet.shared.wire.messages import FRAME, Failed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from bpefleet.producer.counting.session import Session
     from bpefleet.producer.store.ledgers.exchanged import Held
     from bpefleet.shared.trust.signing import Signer
-    from bpefleet.shared.wire.messages import Reduced
+    from bpefleet.shared.wire.messages import Part, Reduced
 
 
 class StoreReduced:
@@ -49,30 +51,28 @@ class StoreReduced:
         with ledger.still:
             if unit not in ledger.parts.open:
                 return None
-            inputs = ledger.parts.inputs(unit)
+            inputs, files = ledger.parts.inputs(unit), ledger.parts.files(unit)
+            sum_ = ledger.parts.units[unit]
         if reduced.damaged:
-            return self._lose(there, inputs, reduced)
-        part = Part(
-            file=reduced.file,
-            sha256=reduced.sha256,
-            size=reduced.size,
-            pretokens=reduced.pretokens,
-            unique=reduced.unique,
-            text=sum(each.part.text for each in inputs),
-        )
-        if wrong := _untrue(part, unit, inputs) or _absent(part, there):
+            return self._lose(there, inputs, files, reduced)
+        wrong = _untrue(reduced, unit, sum_.ranges, files) or _absent(reduced, there)
+        if wrong:
             return _failed(wrong, reduced)
         with ledger.still:
             if unit in ledger.parts.open:
-                ledger.note([Noted(unit, part)])
-        there.delete(inputs)
+                ledger.note([Noted(unit, reduced.parts)])
+                ledger.see(reduced.least)
+            replaced = [each for each in inputs if each.id not in ledger.parts.held]
+        there.delete(part for each in replaced for part in each.parts)
         return None
 
-    def _lose(self, there: Elsewhere, inputs: list[Held], reduced: Reduced) -> Failed | None:
+    def _lose(
+        self, there: Elsewhere, inputs: list[Held], files: list[Part], reduced: Reduced
+    ) -> Failed | None:
         """Look at the parts that a worker could not use; those that are good stay."""
-        named = {place for place in reduced.damaged if place < len(inputs)}
+        named = sorted({place for place in reduced.damaged if place < len(files)})
         try:
-            bad = [inputs[i] for i in sorted(named) if not there.is_good(inputs[i], self._signer)]
+            bad = [inputs[i] for i in named if not there.is_good(files[i], self._signer)]
         except StoreError as error:
             return _failed(error.message, reduced)
         if not bad:
@@ -97,25 +97,24 @@ class _Closed:
         return self._there.sums
 
 
-def _untrue(part: Part, unit: int, inputs: Sequence[Held]) -> str:
-    """Why a sum cannot be that of its parts; empty if it can."""
-    each = [held.part for held in inputs]
-    unique = [one.unique for one in each]
-    if not is_of(part.file, keys.unit(unit, keys.REDUCE)):
+def _untrue(reduced: Reduced, unit: int, ranges: int, files: Sequence[Part]) -> str:
+    """Why a sum cannot be that of some parts; empty if it can."""
+    parts, name = reduced.parts, keys.unit(unit, keys.REDUCE)
+    if len(parts) != ranges:
+        return "it has another number of ranges than was asked for"
+    if not all(is_of(part.file, name) for part in parts) or len({p.file for p in parts}) < ranges:
         return "it names a foreign file"
-    if part.pretokens != sum(one.pretokens for one in each):
-        return "it has another number of pre-tokens than its parts"
-    if not max(unique) <= part.unique <= sum(unique):
-        return "its different pre-tokens cannot be those of its parts"
-    if part.size > sum(one.size for one in each):
+    if sum(part.size for part in parts) > sum(part.size for part in files) + ranges * FRAME:
         return "it is larger than its parts"
-    return ""
+    if len(reduced.least) > 8 * SAMPLE or len(reduced.least) % 8:
+        return "its least hashes are none"
+    return untrue(parts, files)
 
 
-def _absent(part: Part, there: Elsewhere) -> str:
+def _absent(reduced: Reduced, there: Elsewhere) -> str:
     """Why a sum cannot be read; empty if it can."""
     try:
-        found = there.files.has(part.file, part.size)
+        found = all(there.files.has(part.file, part.size) for part in reduced.parts)
     except StoreError as error:
         return error.message
     return "" if found else f"its sum is not in the exchange: {there.place} must be the same there"

@@ -1,4 +1,4 @@
-"""Handles events: a chunk's result goes into the run directory, or into the history why not.
+"""Handles events: puts a chunk's result into the run directory, and its attempt into the history.
 
 How a result is stored is its kind's to say (`kinds`); here is what all kinds have in common.
 
@@ -22,6 +22,7 @@ from weakref import WeakValueDictionary
 
 from bpefleet.producer.queueing.retries import RETRIES
 from bpefleet.producer.store.history import FAILED, Attempt
+from bpefleet.shared.errors import FullError
 from bpefleet.shared.wire.kinds import KINDS, REDUCE
 from bpefleet.shared.wire.messages import Failed
 
@@ -42,6 +43,8 @@ logger = logging.getLogger(__name__)
 
 Unit: TypeAlias = "tuple[str, int]"
 """A kind of job, and a chunk."""
+_TELL_AGAIN: Final = 60.0
+"""Seconds after which it is told again that the run waits for room."""
 _AT_ONCE: Final = 2
 """Payloads in memory."""
 _MOST: Final = 64
@@ -91,6 +94,7 @@ class Folding:
         self._tasks: dict[tuple[str, Unit], asyncio.Task[None]] = {}
         self._locks: WeakValueDictionary[Unit, asyncio.Lock] = WeakValueDictionary()
         self._room = asyncio.Semaphore(_AT_ONCE)
+        self._told_until = 0.0
         self._spent: set[str] = set()
         """Keys of payloads that were of no use, and are gone."""
 
@@ -203,14 +207,19 @@ class Folding:
         await asyncio.to_thread(self._journal.add, made)
         if pause is not None:
             what = failure.error.partition("\n")[0]
-            logger.warning(
-                "%s (%s): %s; it is %s again, retry %d of %d%s",
+            number = states.retries.failed(chunk)
+            waits = failure.kind == FullError.__name__
+            told = waits and now < self._told_until
+            if waits and not told:  # all workers say so
+                self._told_until = now + _TELL_AGAIN
+            logger.log(
+                logging.DEBUG if told else logging.WARNING,
+                "%s (%s): %s; it is %s again, %s%s",
                 kind.unit(chunk),
                 describe(chunk),
                 what,
                 kind.done,
-                number := states.retries.failed(chunk),
-                RETRIES,
+                "as often as it takes" if waits else f"retry {number} of {RETRIES}",
                 f" in {pause:.0f} s" if pause else "",
                 extra={"chunk": chunk, "attempt": number, "worker": failure.worker},
             )

@@ -1,4 +1,4 @@
-"""Has counts put together while others are counted, and brings in what they come to."""
+"""Queues jobs that add up counts while other chunks are counted, and brings in the sums."""
 
 from __future__ import annotations
 

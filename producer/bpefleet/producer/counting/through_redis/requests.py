@@ -1,4 +1,4 @@
-"""Follows what is asked of a run that goes: through Redis by the page, or through its directory."""
+"""Answers requests to a running run: the page sends them through Redis, commands by files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page shows of a run beside its snapshot: map, course, workers, timings."""
+"""What a page shows of a run beside its snapshot: map, time series, workers, timings."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The files that sources name: walked, told apart, each once."""
+"""The files that sources name: found in folders and by globs, each taken once."""

@@ -1,4 +1,4 @@
-"""Text to measure on that the run was not trained on: whatever could be trained on."""
+"""Held-out text to measure on, in any format and place that training takes."""
 
 from __future__ import annotations
 

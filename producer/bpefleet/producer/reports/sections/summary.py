@@ -1,4 +1,4 @@
-"""What a run was: of what, with what, and what it made."""
+"""The summary of a run: its corpus, its options, and what it made."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import reduce
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from bpefleet.kernel import KernelError, PayloadError, fold_files
+from bpefleet.kernel import KernelError, PayloadError, PayloadInfo, fold_files
 from bpefleet.producer.files.atomic import TEMPORARY, replacing
 from bpefleet.producer.store.ledgers.ledger_format import (
     FoldedHead,
@@ -24,7 +24,7 @@ from bpefleet.producer.store.ledgers.ledger_format import (
 from bpefleet.shared.errors import OutputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
 AT_ONCE: Final = 128
@@ -90,6 +90,34 @@ def put_together(
             written = target.with_name(target.name + TEMPORARY)
             info = fold_files(places, digest, written, len(head))
     return CountsFile(target, found, totals, len(head) + info.raw_size)
+
+
+def adopted(
+    target: Path,
+    head: FoldedHead,
+    payloads: Sequence[Path],
+    digest: bytes,
+    demand: Callable[[PayloadInfo], None],
+) -> tuple[CountsFile, PayloadInfo]:
+    """Write a file with the counts in some payloads, whole or not at all; see `Ledger.adopt`."""
+    line = head.to_bytes() + b"\n"
+    unread: OSError | None = None
+    try:
+        with replacing(target) as out:
+            out.write(line)
+            out.flush()
+            written = target.with_name(target.name + TEMPORARY)
+            try:
+                info = fold_files([(each, 0) for each in payloads], digest, written, len(line))
+            except OSError as error:
+                unread = error if vars(error).get("index", -1) >= 0 else None
+                raise
+            demand(info)
+    except OutputError:
+        if unread is not None:
+            raise unread from None
+        raise
+    return CountsFile(target, head.chunks, head.totals, len(line) + info.raw_size), info
 
 
 def payload_places(paths: Sequence[Path]) -> list[tuple[Path, int]]:

@@ -46,7 +46,7 @@ def told_of(parts: Parts) -> Exchanging | None:
     if not parts.place:
         return None
     sums, held = len(parts.units), [*parts.held.values()]
-    size = sum(each.part.size for each in held)
+    size = sum(each.size for each in held)
     return Exchanging(sums, sums - len(parts.open), len(held), size)
 
 
@@ -113,8 +113,12 @@ class AllCounted:
 
     @property
     def unique(self) -> int:
-        """About how many different pre-tokens there are; as many at least, in an exchange."""
+        """About how many different pre-tokens there are; in an exchange, in what is put together.
+
+        As many at least as in any chunk.
+        """
         found = [self._ledger.unique]
         if self._exchanged is not None:
-            found += [each.part.unique for each in [*self._exchanged.parts.held.values()]]
+            found += [each.unique for each in [*self._exchanged.parts.held.values()]]
+            found.append(self._exchanged.unique)
         return max(found)

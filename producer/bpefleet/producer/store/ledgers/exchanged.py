@@ -3,9 +3,14 @@
     counts/exchange.jsonl    one line of JSON for each thing that happened, in its order
 
 A chunk whose counts lie in the exchange is counted once its line is on disk. Counts that are put
-together are a part again: of several chunks, made from parts which it replaces. What is to be put
-together is noted first, with a number, so that a number means the same in every session. A part
-that is found damaged is noted as lost, and its chunks are counted again.
+together lie there like those of a chunk: of several chunks, made from what they replace. What is to
+be put together is noted first, with numbers, so that a number means the same in every session. What
+is found damaged is noted as lost, and its chunks are counted again.
+
+Large sums are divided into ranges of hashes, a file each. From then on each range is a job of its
+own, with a number of its own, and made of the same range of what the sum is made from. A sum
+replaces that in one go, once all of its ranges are made: so at any instant each chunk's counts lie
+there once.
 
 In the end all parts are brought into the ledger proper (see `ledger`), whose files are the truth:
 opening this one drops what is there already. Once all chunks are there, this file is removed.
@@ -15,6 +20,7 @@ from __future__ import annotations
 
 import logging
 import os
+from array import array
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -25,6 +31,7 @@ import msgspec
 
 from bpefleet.producer.files.atomic import open_regular, sync_folder, unwritable
 from bpefleet.producer.store.ledgers.ledger_format import Totals
+from bpefleet.producer.store.ledgers.unique_estimate import Distinct
 from bpefleet.shared.errors import OutputError, StoreError, UsageError
 from bpefleet.shared.exchange.place import exchange_at
 from bpefleet.shared.wire.messages import Message, Natural, Part
@@ -36,7 +43,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 EXCHANGED: Final = "exchange.jsonl"
-_VERSION: Final = 1
+_VERSION: Final = 2
 
 
 class Begun(Message, frozen=True, tag="begun"):
@@ -56,26 +63,30 @@ class Counted(Message, frozen=True, tag="counted"):
 
 
 class Planned(Message, frozen=True, tag="planned"):
-    """Some parts are to be put together.
+    """Some counts are to be put together.
 
     Attributes:
-        unit: The number of the sum: the next one each time.
-        inputs: The parts, by chunk; of those that are sums, -1 less the number of the sum.
+        unit: The number of the sum's first job: the next one each time.
+        inputs: Those counts, by chunk; of those that are sums, -1 less the number of the sum.
+        units: How many jobs it takes: as many as the inputs have ranges.
+        ranges: Into how many ranges each job divides what it makes.
     """
 
     unit: Natural
     inputs: tuple[int, ...]
+    units: Natural = 1
+    ranges: Natural = 1
 
 
 class Reduced(Message, frozen=True, tag="reduced"):
-    """A sum lies in the exchange, and replaces what it was made from."""
+    """What a job made lies in the exchange. That of the last replaces what the sum is made from."""
 
     unit: Natural
-    part: Part
+    parts: tuple[Part, ...]
 
 
 class Dropped(Message, frozen=True, tag="dropped"):
-    """A sum is not to be made after all."""
+    """The sum of a job is not to be made after all."""
 
     unit: Natural
 
@@ -92,21 +103,31 @@ _READ: Final = msgspec.json.Decoder(_Line)
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A part in the exchange.
+    """Counts in the exchange.
 
     Attributes:
         id: The chunk; of a sum, -1 less its number.
-        part: What is known of it.
-        chunks: The chunks whose counts it has.
+        parts: The files, range by range.
+        chunks: The chunks whose counts they are.
         totals: Their sums.
         level: How often the counts were put together.
     """
 
     id: int
-    part: Part
+    parts: tuple[Part, ...]
     chunks: frozenset[int]
     totals: Totals
     level: int = 0
+
+    @property
+    def size(self) -> int:
+        """Bytes of the files."""
+        return sum(part.size for part in self.parts)
+
+    @property
+    def unique(self) -> int:
+        """Different pre-tokens: ranges have none in common."""
+        return sum(part.unique for part in self.parts)
 
 
 @dataclass(slots=True)
@@ -116,10 +137,11 @@ class Parts:
     Attributes:
         place: Where the exchange is; empty if there is none.
         run: Whose it is.
-        held: The parts in it, by id.
-        units: For each sum that was planned its inputs.
-        open: Those sums that are still to be made.
-        taken: The ids of the inputs of these.
+        held: The counts in it, by id.
+        units: For each job that was planned its sum.
+        open: Those jobs that are still to be done.
+        made: What the others made, of sums of which some are still to be done.
+        taken: The ids of the inputs of all these sums.
         chunks: The chunks that the parts hold.
         sources: For each chunk of the run its source; without, there is one.
         by_source: The sums of the parts by source.
@@ -128,8 +150,9 @@ class Parts:
     place: str = ""
     run: str = ""
     held: dict[int, Held] = field(default_factory=dict)
-    units: list[tuple[int, ...]] = field(default_factory=list)
+    units: list[Planned] = field(default_factory=list)
     open: set[int] = field(default_factory=set)
+    made: dict[int, tuple[Part, ...]] = field(default_factory=dict)
     taken: set[int] = field(default_factory=set)
     chunks: set[int] = field(default_factory=set)
     sources: Sequence[int] = ()
@@ -150,32 +173,34 @@ class Parts:
                 self._begin(line)
             case Counted(chunk, part, totals):
                 if chunk not in self.chunks:
-                    self._hold(Held(chunk, part, frozenset((chunk,)), totals))
-            case Planned(unit, inputs):
-                self._plan(unit, inputs)
-            case Reduced(unit, part):
+                    self._hold(Held(chunk, (part,), frozenset((chunk,)), totals))
+            case Planned():
+                self._plan(line)
+            case Reduced(unit, parts):
                 if unit in self.open:
-                    self._reduce(unit, part)
+                    self._reduce(unit, parts)
             case Dropped(unit):
                 self._close(unit)
             case Gone(held):
                 self._leave(held)
 
-    def sum_of(self, unit: int, part: Part) -> Held:
-        """A planned sum, once it is made."""
-        inputs = self.inputs(unit)
-        totals = Totals()
-        for each in inputs:
-            totals = totals.plus(each.totals)
-        chunks = frozenset().union(*(each.chunks for each in inputs))
-        return Held(-1 - unit, part, chunks, totals, 1 + max(each.level for each in inputs))
-
     def inputs(self, unit: int) -> list[Held]:
-        """What a sum that is to be made is made from."""
-        return [self.held[each] for each in self.units[unit]]
+        """What the sum of a job is made from, as far as it is there."""
+        return [self.held[each] for each in self.units[unit].inputs if each in self.held]
+
+    def files(self, unit: int) -> list[Part]:
+        """What a job puts together: a range of each."""
+        place = unit - self.units[unit].unit
+        return [each.parts[place] for each in self.inputs(unit)]
+
+    def half_made(self, gone: Collection[int]) -> list[Part]:
+        """What was made of sums that cannot be made any more without some counts, by id."""
+        lost = set(gone)
+        found = [unit for unit in self.made if not lost.isdisjoint(self.units[unit].inputs)]
+        return [part for unit in found for part in self.made[unit]]
 
     def free(self) -> list[Held]:
-        """The parts that no sum is to be made from yet, by their first chunks."""
+        """The counts that no sum is to be made from yet, by their first chunks."""
         found = (each for name, each in self.held.items() if name not in self.taken)
         return sorted(found, key=lambda each: min(each.chunks))
 
@@ -189,19 +214,31 @@ class Parts:
             raise ValueError("it is of another version, or of another exchange")
         self.place, self.run = line.place, line.run
 
-    def _plan(self, unit: int, inputs: tuple[int, ...]) -> None:
-        free = all(each in self.held and each not in self.taken for each in inputs)
-        if unit != len(self.units) or not free:
-            raise ValueError(f"the sum {unit} cannot be made")
-        self.units.append(inputs)
-        self.open.add(unit)
-        self.taken.update(inputs)
+    def _plan(self, line: Planned) -> None:
+        free = all(each in self.held and each not in self.taken for each in line.inputs)
+        fits = free and all(len(self.held[each].parts) == line.units for each in line.inputs)
+        if line.unit != len(self.units) or not fits:
+            raise ValueError(f"the sum {line.unit} cannot be made")
+        self.units += [line] * line.units
+        self.open.update(_jobs(line))
+        self.taken.update(line.inputs)
 
-    def _reduce(self, unit: int, part: Part) -> None:
-        made = self.sum_of(unit, part)
+    def _reduce(self, unit: int, parts: tuple[Part, ...]) -> None:
+        line = self.units[unit]
+        self.open.discard(unit)
+        self.made[unit] = parts
+        if not self.open.isdisjoint(_jobs(line)):
+            return
+        found = tuple(part for job in _jobs(line) for part in self.made[job])
+        inputs = self.inputs(unit)
         self._close(unit)
-        for each in self.units[unit]:
-            del self.held[each]
+        totals = Totals()
+        for each in inputs:
+            totals = totals.plus(each.totals)
+            del self.held[each.id]
+        chunks = frozenset().union(*(each.chunks for each in inputs))
+        level = 1 + max(each.level for each in inputs)
+        made = Held(-1 - line.unit, found, chunks, totals, level)
         self.held[made.id] = made
 
     def _leave(self, held: int) -> None:
@@ -215,9 +252,17 @@ class Parts:
         self.by_source[source] = self.by_source.get(source, Totals()).plus(held.totals)
 
     def _close(self, unit: int) -> None:
-        if unit in self.open:
-            self.open.discard(unit)
-            self.taken.difference_update(self.units[unit])
+        """No job of a sum is waited for any more."""
+        line = self.units[unit]
+        if unit in self.open or unit in self.made:
+            self.open.difference_update(_jobs(line))
+            self.taken.difference_update(line.inputs)
+            for job in _jobs(line):
+                self.made.pop(job, None)
+
+
+def _jobs(line: Planned) -> range:
+    return range(line.unit, line.unit + line.units)
 
 
 def read_parts(folder: Path, counted: Collection[int] = (), sources: Sequence[int] = ()) -> Parts:
@@ -253,9 +298,10 @@ def empty_exchange(folder: Path) -> None:
 
 
 def leaving(parts: Parts, gone: Collection[int]) -> list[_Line]:
-    """The lines that say that some parts, by id, are of no use, and so no sums that need them."""
-    units = [unit for unit in sorted(parts.open) if not set(gone).isdisjoint(parts.units[unit])]
-    return [*map(Dropped, units), *map(Gone, gone)]
+    """The lines that say that some counts, by id, are of no use, and so no sums that need them."""
+    wanted = {parts.units[unit] for unit in parts.open}
+    lost = sorted(line.unit for line in wanted if not set(gone).isdisjoint(line.inputs))
+    return [*map(Dropped, lost), *map(Gone, gone)]
 
 
 def _is_in(counted: Collection[int], held: Held) -> bool:
@@ -326,6 +372,7 @@ class Exchanged:
         self._path = folder / EXCHANGED
         self.still = RLock()
         self.noted = 0
+        self._distinct = Distinct()
         self.parts, end = _read(self._path, sources)
         if place and self.parts.place not in ("", place):
             raise OutputError(
@@ -365,6 +412,15 @@ class Exchanged:
             for line in lines:
                 self.parts.follow(line)
             self.noted += len(lines)
+
+    @property
+    def unique(self) -> int:
+        """About how many different pre-tokens are in what was put together in this session."""
+        return self._distinct.estimate
+
+    def see(self, least: bytes) -> None:
+        """Take in the least hashes of a sum, 8 bytes each, for an estimate."""
+        self._distinct.see(array("Q", least))
 
     def close(self) -> None:
         """Close the file."""

@@ -34,10 +34,11 @@ from functools import reduce
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.kernel import Counts, FoldedCounts, PayloadError, PayloadInfo, check_file
+from bpefleet.kernel import FoldedCounts, PayloadError, PayloadInfo, check_file
 from bpefleet.producer.files.atomic import remove_all, remove_temporary, write_atomically
 from bpefleet.producer.store.ledgers.compaction import (
     CountsFile,
+    adopted,
     blamed,
     due,
     payload_places,
@@ -67,7 +68,7 @@ from bpefleet.shared.errors import OutputError
 from bpefleet.shared.wire.messages import Counted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
 
 
@@ -221,23 +222,31 @@ class Ledger:
         with self.still:
             return due(self._files[source], COMPACT_AT)
 
-    def adopt(self, chunks: Collection[int], totals: Totals, payload: bytes) -> None:
+    def adopt(
+        self,
+        chunks: Collection[int],
+        totals: Totals,
+        payloads: Sequence[Path],
+        demand: Callable[[PayloadInfo], None],
+    ) -> None:
         """Put in the counts of chunks of one source that were put together elsewhere, as a group.
 
         Args:
             chunks: Which: none that is here.
             totals: Their sums.
-            payload: Their counts, checked.
+            payloads: Files that have their counts.
+            demand: Called with what these come to; raises `PayloadError` if it cannot be right.
 
         Raises:
+            PayloadError: One of the payloads is damaged, or what `demand` says.
+            CountOverflow: The counts do not fit.
+            OSError: A payload cannot be read.
             OutputError: The disk is full or fails.
         """
-        info = Counts.check_payload(payload, self._digest)
         path, found = self._folder / group_name(chunks), tuple(sorted(chunks))
-        head = FoldedHead(found, totals).to_bytes()
-        write_atomically(path, head, b"\n", payload)
+        made, info = adopted(path, FoldedHead(found, totals), payloads, self._digest, demand)
         with self.still:
-            self._note(CountsFile(path, found, totals, len(head) + len(payload)), [info])
+            self._note(made, [info])
 
     def folded(self, times: Sequence[int] = ()) -> FoldedCounts:
         """The counts of all folded chunks together.

@@ -1,4 +1,4 @@
-"""What a run has of its chunks already, whatever its kind of job."""
+"""What all ledgers have in common: the chunks that are done, and their sums."""
 
 from __future__ import annotations
 

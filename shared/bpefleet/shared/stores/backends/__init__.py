@@ -1,1 +1,1 @@
-"""Those that store what: object stores, and the file systems that fsspec knows."""
+"""The libraries that reach stores: obstore for buckets and web servers, fsspec for all others."""

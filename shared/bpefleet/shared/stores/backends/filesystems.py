@@ -17,6 +17,7 @@ from bpefleet.shared.stores.store import Entry
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
+    from pathlib import Path
 
     from bpefleet.shared.stores.urls import Location
 
@@ -77,7 +78,7 @@ class FileSystem:
             inside = path.removeprefix(top).lstrip("/")
             yield _entry(folder.at(folder.key + inside), info)
 
-    async def put(self, location: Location, data: bytes) -> None:
+    async def put(self, location: Location, data: bytes | Path) -> None:
         """See `Store`: written under another name first, and then renamed."""
         path = self._path(location)
         await self._ask(location, self._put, path, data)
@@ -123,9 +124,12 @@ class FileSystem:
         found: Mapping[str, Mapping[str, Any]] = self._files.find(top, detail=True)
         return found
 
-    def _put(self, path: str, data: bytes) -> None:
+    def _put(self, path: str, data: bytes | Path) -> None:
         self._files.makedirs(path.rpartition("/")[0], exist_ok=True)
-        self._files.pipe_file(f"{path}.part", data)
+        if isinstance(data, bytes):
+            self._files.pipe_file(f"{path}.part", data)
+        else:
+            self._files.put_file(str(data), f"{path}.part")
         self._files.mv(f"{path}.part", path)
 
 

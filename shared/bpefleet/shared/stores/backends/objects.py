@@ -19,6 +19,7 @@ from bpefleet.shared.stores.urls import WEB
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from pathlib import Path
 
     from obstore import Bytes, GetOptions, ObjectMeta
 
@@ -131,7 +132,7 @@ class Objects:
         except Exception as error:
             raise failure(error, folder) from error
 
-    async def put(self, location: Location, data: bytes) -> None:
+    async def put(self, location: Location, data: bytes | Path) -> None:
         """See `Store`."""
         try:
             await obstore.put_async(self._store, location.key, data)

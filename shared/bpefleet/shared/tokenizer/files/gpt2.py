@@ -1,4 +1,4 @@
-"""Reads GPT-2's files, `vocab.json` and `merges.txt`, and believes none of it unseen."""
+"""Reads GPT-2's files, `vocab.json` and `merges.txt`, and checks all that they say."""
 
 from __future__ import annotations
 

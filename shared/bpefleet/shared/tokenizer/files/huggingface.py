@@ -1,4 +1,4 @@
-"""The files of Hugging Face's tokenizers and transformers, such that their ids equal ours.
+"""Makes the files that Hugging Face's libraries load, so that they give the same ids as ours.
 
 Where engines know a rule by one spelling, `tokenizer.json` has that one: for gpt2 `ByteLevel` with
 its own regex, for the others those of `patterns`. A named rule covers all text, so its matches are

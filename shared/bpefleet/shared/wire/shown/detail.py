@@ -1,4 +1,4 @@
-"""What the page shows of a run beside its snapshot: map of chunks, course, workers, timings.
+"""What the page shows of a run beside its snapshot: map of chunks, time series, workers.
 
 Written by the producer beside the status; read by the page, the metrics and `bpefleet status`.
 """

@@ -1,4 +1,4 @@
-"""The first of what a compressed file holds."""
+"""The first bytes of a compressed file, decompressed."""
 
 from __future__ import annotations
 
