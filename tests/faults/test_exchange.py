@@ -49,6 +49,16 @@ main(sys.argv[2:])
 """A worker pool in which sums wait until they are let through."""
 
 
+_RANGES: Final = """
+from bpefleet.producer.cli import main
+from bpefleet.producer.counting.exchange import sums
+
+sums.LARGE, sums.MOST, sums.RANGES = 0, 8, 4
+main()
+"""
+"""A producer for which every sum is large enough to be divided."""
+
+
 @pytest.fixture
 def exchange(tmp_path: Path) -> Path:
     """A place that producer and workers see."""
@@ -63,12 +73,13 @@ def _sums(out: Path) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("program", ["", _RANGES], ids=["whole", "ranges"])
 def test_the_producer_at_any_instant(
-    many: Task, launch: Launcher, out: Path, exchange: Path, drawn: random.Random
+    many: Task, launch: Launcher, out: Path, exchange: Path, drawn: random.Random, program: str
 ) -> None:
     for _ in range(4):
-        more = ("--exchange", exchange, "--workers", 2)
-        run = launch(*many.train(out), *more) if not out.exists() else launch("resume", out)
+        begin = (*many.train(out), "--exchange", exchange, "--workers", 2)
+        run = launch(*(begin if not out.exists() else ("resume", out)), program=program)
         eventually((out / "plan.json").exists)
         least = counted(out) + drawn.randint(10, 60)
         eventually(partial(_counted_or_over, run, out, least))
@@ -76,7 +87,7 @@ def test_the_producer_at_any_instant(
         if (out / MANIFEST).exists():
             break
     if not (out / MANIFEST).exists():
-        launch("resume", out, "--workers", 2).succeeds()
+        launch("resume", out, "--workers", 2, program=program).succeeds()
     many.check(out)
     assert failed_kinds(out) == set()
     assert "reduced" in _sums(out)
@@ -88,13 +99,20 @@ def _counted_or_over(run: Command, out: Path, least: int) -> bool:
     return counted(out) >= least or run.ended
 
 
+@pytest.mark.parametrize("producer", ["", _RANGES], ids=["whole", "ranges"])
 def test_a_work_horse_that_dies_at_a_sum_costs_that_attempt_alone(
-    many: Task, launch: Launcher, out: Path, exchange: Path, server: Server, tmp_path: Path
+    many: Task,
+    launch: Launcher,
+    out: Path,
+    exchange: Path,
+    server: Server,
+    producer: str,
 ) -> None:
-    (gate := tmp_path / "gate").mkdir()
+    (gate := exchange.parent / "gate").mkdir()
     options = ("--redis", server.url, "-n", 1, "-v", "--exchange", exchange)
     pool = launch("worker", *options, program=_WAITING.format(gate=str(gate)))
-    run = launch(*many.train(out), "--redis", server.url, "--exchange", exchange)
+    more = ("--redis", server.url, "--exchange", exchange)
+    run = launch(*many.train(out), *more, program=producer)
     eventually((gate / "there").exists)
     assert kill(children(pool.workers[0])[0])
     (gate / "open").touch()
