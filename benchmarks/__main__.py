@@ -33,6 +33,7 @@ _PARTS: Final = {
     "memory": "Peak memory of all processes together.",
     "queue": "CPU time that server and workers add to a run in one process.",
     "scaling": "The count stage with one worker and with two.",
+    "encode-fleet": "Encoding a corpus with one worker and with two, and how much is not encoding.",
     "watched": "A run that is watched by all means, beside one that is not.",
     "tiny": "133 kB: the command with its server, and in process.",
 }
@@ -86,7 +87,7 @@ class _Part:
 
     def __call__(self, settings: Settings) -> None:
         """Measure, print, record."""
-        results = import_module(f"benchmarks.parts.{self.name}").run(settings)
+        results = import_module(f"benchmarks.parts.{self.name.replace('-', '_')}").run(settings)
         for text in (*results.notes, report.skipped(results)):
             if text:
                 print(text)

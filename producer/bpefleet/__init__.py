@@ -25,8 +25,8 @@ if TYPE_CHECKING:
         train,
         train_async,
     )
+    from bpefleet.producer.api.evaluating import evaluate
     from bpefleet.producer.api.token_counter import ParallelTokenCounter
-    from bpefleet.producer.evaluating.evaluate import evaluate
     from bpefleet.producer.planning.mixture.source import Source
     from bpefleet.shared.errors import BpefleetError
     from bpefleet.shared.tokenizer import Tokenizer
@@ -58,7 +58,7 @@ __all__ = [
 _PLACES: Final = {
     "BpefleetError": "bpefleet.shared.errors",
     "ParallelTokenCounter": "bpefleet.producer.api.token_counter",
-    "evaluate": "bpefleet.producer.evaluating.evaluate",
+    "evaluate": "bpefleet.producer.api.evaluating",
     "Source": "bpefleet.producer.planning.mixture.source",
     "Tokenizer": "bpefleet.shared.tokenizer",
     "open_tokens": "bpefleet.shared.tokens.reading",

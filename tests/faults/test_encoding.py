@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bpefleet import encode, train
+from bpefleet import encode, evaluate, train
+from bpefleet.producer.api.evaluating import evaluation_of
 from bpefleet.producer.store.history import FAILED, read_attempts
 from bpefleet.shared.trust.signing import make_key
 from bpefleet.shared.wire.encoding import INDEX
@@ -100,6 +101,20 @@ def test_a_worker_dies_and_its_chunk_is_encoded_again(
     # None, where the work-horse was held before it had begun: what never began is no attempt.
     assert {each.kind for each in failed} <= {ABANDONED}
     assert not list(out.glob("pieces/*"))
+
+
+def test_an_evaluation_whose_processes_die_is_gone_on_with(
+    corpus: Corpus, launch: Launcher, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    given = ("evaluate", corpus.path, "-t", corpus.tokenizer, "-o", out)
+    run = launch(*given, "--chunk-size", "10kB", "--workers", 2)
+    eventually(lambda: run.ended or len(read_attempts(out, "evaluate")) >= 3)
+    run.kill()
+    before = len(read_attempts(out, "evaluate"))
+    launch("resume", out, "--workers", 2).succeeds()
+    assert evaluation_of(out) == evaluate([str(corpus.path)], [str(corpus.tokenizer)])
+    assert 3 <= before < len(read_attempts(out, "evaluate"))
 
 
 @pytest.mark.slow

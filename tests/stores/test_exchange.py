@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     import pytest
 
+NAME = "1-0123456789abcdef.counts"
 FAULTS = ("500", "", "503", "")
 
 
@@ -66,12 +68,21 @@ def test_a_store_that_fails_now_and_then(s3_server: str, bucket: str, tmp_path: 
     assert "SECRET" not in history
 
 
+def test_what_other_runs_left_is_told(bucket: str) -> None:
+    place = f"{bucket}/left"
+    for run, name in (("dead", NAME), ("mine", NAME), ("others", "notes.txt"), ("others", NAME)):
+        put(f"{place}/{run}/{name}", b"counts")
+    mine = exchange_at(place, "mine")
+    assert mine.forsaken(time.time() - 1000) == []
+    assert mine.forsaken(time.time() + 1000) == [f"{place}/dead/"]
+
+
 def test_through_fsspec(environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
     del environment
     exchange = exchange_at("memory://exchange", "run")
     (tmp_path / "sum").write_bytes(b"counts")
     for data in (b"counts", tmp_path / "sum"):
-        exchange.put("1-0123456789abcdef.counts", data)
-        assert b"".join(exchange.blocks("1-0123456789abcdef.counts", 6)) == b"counts"
+        exchange.put(NAME, data)
+        assert b"".join(exchange.blocks(NAME, 6)) == b"counts"
     exchange.clear()
     assert found("memory://exchange/")[0] == []

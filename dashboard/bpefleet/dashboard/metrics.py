@@ -23,6 +23,7 @@ from bpefleet.shared.wire.shown.status import (
     COUNT,
     DONE,
     ENCODE,
+    EVALUATE,
     MERGE,
     PLANNED,
     SPOOL,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from bpefleet.shared.wire.shown.detail import Timing
     from bpefleet.shared.wire.shown.status import Snapshot, SourceView
 
-_STAGES: Final = (PLANNED, SPOOL, COUNT, ENCODE, MERGE, WRITE, DONE, STOPPED)
+_STAGES: Final = (PLANNED, SPOOL, COUNT, ENCODE, EVALUATE, MERGE, WRITE, DONE, STOPPED)
 _MOST_RUNS: Final = 50
 """The number of runs that have metrics, the latest first: each is some hundred series."""
 

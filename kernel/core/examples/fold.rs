@@ -1,7 +1,7 @@
 //! Writes payloads of synthetic pre-tokens, as a ledger has them, and folds them into one.
 //!
 //! ```text
-//! cargo run --release --example fold -- write FOLDER WORDS PARTS
+//! cargo run --release --example fold -- write FOLDER WORDS PARTS [BETA]
 //! cargo run --release --example fold -- fold FOLDER
 //! ```
 //!
@@ -19,7 +19,7 @@ use bpefleet_core::payload::{encode, fold_files, PayloadFile};
 use bpefleet_core::table::CountTable;
 
 mod words;
-use words::{count, cpu, spell, status, syllables, Random};
+use words::{count, cpu, spell, status, syllables, Random, BETA};
 
 const DIGEST: [u8; 32] = [0; 32];
 /// Parts between one that has a word and the next that has it.
@@ -29,21 +29,23 @@ fn main() -> std::io::Result<()> {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let number = |text: &String| text.parse().expect("WORDS PARTS are numbers");
     match &arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["write", folder, _, _] => {
+        ["write", folder, _, _, beta @ ..] if beta.len() < 2 => {
             let (words, parts) = (number(&arguments[2]), number(&arguments[3]));
+            let beta = beta.first();
+            let beta = beta.map_or(BETA, |text| text.parse().expect("BETA is a number"));
             std::fs::create_dir_all(folder)?;
             (0..parts).try_for_each(|part| {
-                let payload = encode(&table(part, words, parts), &DIGEST);
+                let payload = encode(&table(part, words, parts, beta), &DIGEST);
                 std::fs::write(Path::new(folder).join(format!("part-{part:05}")), payload)
             })
         }
         ["fold", folder] => fold(Path::new(folder)),
-        _ => panic!("say write FOLDER WORDS PARTS, or fold FOLDER"),
+        _ => panic!("say write FOLDER WORDS PARTS [BETA], or fold FOLDER"),
     }
 }
 
 /// What one of the parts counts.
-fn table(part: u64, words: u64, parts: u64) -> CountTable {
+fn table(part: u64, words: u64, parts: u64, beta: f64) -> CountTable {
     let syllables = syllables();
     let mut table = CountTable::new();
     let mut word = Vec::new();
@@ -58,7 +60,7 @@ fn table(part: u64, words: u64, parts: u64) -> CountTable {
         let (mut low, mut high) = (0, words);
         while low < high {
             let middle = low.midpoint(high);
-            if count(middle, words) >= least {
+            if count(middle, words, beta) >= least {
                 low = middle + 1;
             } else {
                 high = middle;
@@ -68,7 +70,7 @@ fn table(part: u64, words: u64, parts: u64) -> CountTable {
     };
     let everywhere = below(parts);
     for rank in 0..everywhere {
-        add(rank, count(rank, words) / parts);
+        add(rank, count(rank, words, beta) / parts);
     }
     for occurrence in 0..parts - 1 {
         let behind = below(occurrence + 1);

@@ -1,11 +1,11 @@
 //! Merges synthetic pre-tokens, and tells the time and the memory that takes.
 //!
 //! ```text
-//! cargo run --release --example synthetic -- WORDS MERGES THREADS
+//! cargo run --release --example synthetic -- WORDS MERGES THREADS [BETA]
 //! ```
 //!
 //! See `words` for their law. Words are unique, and come in an order that has nothing to do with
-//! their counts, as in a payload. Nothing but WORDS decides on them.
+//! their counts, as in a payload. Nothing but WORDS and BETA decides on them.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -15,7 +15,7 @@ use std::time::Instant;
 use bpefleet_core::merge::{Merge, Options, Shards, TieBreak};
 
 mod words;
-use words::{count, cpu, spell, status, syllables, Random};
+use words::{count, cpu, spell, status, syllables, Random, BETA};
 
 /// Hashes are their own.
 #[derive(Default)]
@@ -39,7 +39,7 @@ impl Hasher for Itself {
 struct Words(Vec<u8>);
 
 impl Words {
-    fn generate(words: u64) -> Self {
+    fn generate(words: u64, beta: f64) -> Self {
         let syllables = syllables();
         let mut seen = HashSet::<u64, BuildHasherDefault<Itself>>::default();
         let mut random = Random(0x9E37_79B9_7F4A_7C15);
@@ -59,7 +59,7 @@ impl Words {
             }
             packed.push(u8::try_from(word.len()).expect("short"));
             packed.extend_from_slice(&word);
-            packed.extend_from_slice(&count(rank, words).to_le_bytes());
+            packed.extend_from_slice(&count(rank, words, beta).to_le_bytes());
         }
         Self(packed)
     }
@@ -91,7 +91,9 @@ fn main() {
         None => fallback,
     };
     let (different, merges, threads) = (number(1_000_000), number(32_000), number(1));
-    let words = Words::generate(different);
+    let beta = std::env::args().nth(4);
+    let beta = beta.map_or(BETA, |text| text.parse().expect("BETA is a number"));
+    let words = Words::generate(different, beta);
     let length: usize = words.iter().map(|(word, _)| word.len() + 1).sum();
     let threads = usize::try_from(threads).expect("few");
     let options = Options {
@@ -104,11 +106,11 @@ fn main() {
     // The peak is reset, as the generator's is of no interest.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
     let (start, before) = (Instant::now(), cpu());
-    let mut marks = vec![1000, 3000, 10_000, usize::MAX].into_iter().peekable();
+    let mut marks = vec![300, 1000, 3000, 10_000].into_iter().peekable();
     let mut times = Vec::new();
     let mut progress = |made: &[Merge]| {
         if marks.next_if(|&mark| made.len() >= mark).is_some() {
-            times.push((made.len(), start.elapsed().as_secs_f64()));
+            times.push((made.len(), cpu().0 - before.0));
         }
         ControlFlow::Continue(())
     };

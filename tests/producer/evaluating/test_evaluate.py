@@ -7,8 +7,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import tokenizers
 
 from bpefleet.producer import train
+from bpefleet.producer.store.ledgers.encoded_ledger import read_encoded
 from bpefleet.shared.tokenizer import Tokenizer
 from tests.command import bpefleet
 from tests.texts import english
@@ -125,3 +127,46 @@ def test_text_that_is_not_utf8_is_replaced(runs: list[Path], tmp_path: Path) -> 
     (tmp_path / "bad.txt").write_bytes(b"good and \xff bad")
     found = _told(tmp_path / "bad.txt", "-t", runs[0], "--errors", "replace")
     assert found["total"]["tokenizers"][0]["characters"] == len("good and x bad")
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_workers_tell_the_same_for_any_chunks(
+    workers: int, runs: list[Path], corpus: Path, tmp_path: Path
+) -> None:
+    taken = tmp_path / "taken.toml"
+    taken.write_text(
+        f'[lines]\npaths = "{corpus}/lines.jsonl"\nsample = 0.5\n'
+        f'[plain]\npaths = "{corpus}/plain.txt"\nsample = 0.5\n'
+        f'[packed]\npaths = "{corpus}/lines.jsonl.gz"\n'
+    )
+    for at, sources in enumerate(([taken], [corpus / "plain.txt", corpus / "lines.jsonl"])):
+        given: list[str | Path] = [*sources, "-t", runs[0], "-t", runs[1]]
+        out = tmp_path / str(at)
+        more = ("--workers", str(workers), "--chunk-size", "4096", "-o", out)
+        assert _told(*given, *more) == _told(*given)
+        assert len(read_encoded(out, 1 << 20)[0]) > 3
+        assert not list(out.glob("pieces/*"))
+
+
+def test_a_run_of_workers_is_gone_on_with(runs: list[Path], corpus: Path, tmp_path: Path) -> None:
+    given = (corpus / "plain.txt", "-t", runs[0])
+    expected = _told(*given, "--workers", "0", "--chunk-size", "4096", "-o", tmp_path / "out")
+    for name in ("index.json", "measured.json"):
+        (tmp_path / "out" / name).unlink()
+    (tmp_path / "out" / "pieces").mkdir()  # as it is until the run is done
+    resumed = bpefleet("resume", tmp_path / "out", "--workers", 0, "-q", "--json")
+    assert resumed.returncode == 0, resumed.stderr
+    assert json.loads(resumed.stdout) == expected
+    status = bpefleet("status", tmp_path / "out").stdout
+    assert " evaluated (100.0 %)" in status
+    assert "by stage" in bpefleet("profile", tmp_path / "out").stdout
+
+
+def test_workers_take_byte_level_tokenizers(corpus: Path, tmp_path: Path) -> None:
+    other = tokenizers.Tokenizer(tokenizers.models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
+    other.save(str(tmp_path / "other.json"))
+    given = (corpus / "plain.txt", "-t", tmp_path / "other.json", "-o", tmp_path / "out")
+    done = bpefleet("evaluate", *given)
+    assert done.returncode == 2
+    assert "is no byte-level BPE" in done.stderr
+    assert not (tmp_path / "out").exists()

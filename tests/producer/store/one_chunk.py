@@ -14,6 +14,7 @@ def fold(ledger: Ledger, chunk: int, counted: Counted, payload: bytes) -> bool:
     if chunk in ledger.chunks:
         return False
     (wrong,) = ledger.add_together([(chunk, counted, payload)])
+    ledger.tidy()
     if wrong is not None:
         raise wrong
     return True

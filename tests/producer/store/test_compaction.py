@@ -54,6 +54,7 @@ def snapshots(
             continue  # it comes with the next
         if chunk % 5 == 0 and chunk:
             ledger.add_together([item(each, the=1, of=each + 1) for each in (chunk - 1, chunk)])
+            ledger.tidy()
         else:
             add(ledger, chunk, the=1, of=chunk + 1)
         look()

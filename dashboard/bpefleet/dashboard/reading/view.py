@@ -12,7 +12,7 @@ from bpefleet.shared.process.text import printable
 from bpefleet.shared.wire.messages import MessageError
 from bpefleet.shared.wire.shown.cells import STATES, Cell, changed, pack, unpack
 from bpefleet.shared.wire.shown.detail import BOUNDS, Detail
-from bpefleet.shared.wire.shown.status import COUNT, DONE, ENCODE, MERGE, WRITE, Snapshot
+from bpefleet.shared.wire.shown.status import COUNT, DONE, ENCODE, EVALUATE, MERGE, WRITE, Snapshot
 
 RUN_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,100}")
 _APART: Final = ("failed", "running", "sources")
@@ -95,7 +95,7 @@ def _check(detail: Detail) -> None:
 
 def agreed(now: Snapshot, detail: Detail) -> Detail:
     """The detail, brought up to a newer snapshot: a producer posts none after counting."""
-    if now.stage in (COUNT, ENCODE):
+    if now.stage in (COUNT, ENCODE, EVALUATE):
         return detail
     idle = tuple(replace(w, chunk=None, doing="", since=0.0) for w in detail.workers)
     return replace(detail, map=pack(_cells_after(now, unpack(detail.map))), workers=idle)

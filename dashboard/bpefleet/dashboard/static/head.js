@@ -41,7 +41,7 @@ function drawLabels(head) {
   label("text", `Text ${doneOf(head)}`);
   label("chunks", `Chunks ${doneOf(head)}`);
   label("unique", encodes(head) ? "Tokens" : "Unique pre-tokens");
-  label("merges", encodes(head) ? "In shards" : "Merges made");
+  label("merges", encodes(head) ? (head.kind === "encode" ? "In shards" : "Added up") : "Merges made");
 }
 function arrived({ documents, bytes, rate: pace }) {
   const from = documents ? ` in ${whole(documents)} documents` : "";
@@ -82,10 +82,11 @@ function timeLeft(head) {
     if (head.eta === null) return ["–", "nothing counted lately"];
     return [span(head.eta), `for counting, at ${rate(head.rate)}; then the merges`];
   }
-  if (head.stage === "encode") {
-    return head.eta === null ? ["–", "nothing encoded lately"] : [span(head.eta), `for encoding, at ${rate(head.rate)}`];
+  if (head.stage === "encode" || head.stage === "evaluate") {
+    const doing = head.stage === "encode" ? "encoding" : "evaluating";
+    return head.eta === null ? ["–", `nothing ${doneOf(head)} lately`] : [span(head.eta), `for ${doing}, at ${rate(head.rate)}`];
   }
-  if (head.stage === "write") return [head.eta === null ? "–" : span(head.eta), "for the shards"];
+  if (head.stage === "write") return [head.eta === null ? "–" : span(head.eta), head.kind === "encode" ? "for the shards" : "for the sums"];
   if (head.stage !== "merge") return ["–", head.stage === "done" ? "done" : "nothing goes on"];
   if (head.eta === null) return ["–", "folding the counts"];
   return [span(head.eta), `for the merges, at ${whole(Math.round(head.merging.rate))}/s`];

@@ -43,15 +43,15 @@ export const isSilent = (head) => !GONE.includes(head.stage) && now() - head.upd
 export const nameOf = (directory) => directory.split("/").filter(Boolean).at(-1) ?? directory;
 export const elapsed = (head) => (head.ended ?? (isSilent(head) ? head.updated : now())) - head.started;
 // What is no file is counted while it arrives.
-export const isCounting = (head) => ["count", "encode", "spool"].includes(head.stage);
-export const encodes = (head) => head.kind === "encode";
-export const doneOf = (head) => encodes(head) ? "encoded" : "counted";
+export const isCounting = (head) => ["count", "encode", "evaluate", "spool"].includes(head.stage);
+export const encodes = (head) => head.kind !== "count";
+export const doneOf = (head) => ({ encode: "encoded", evaluate: "evaluated" })[head.kind] ?? "counted";
 const AT_ONCE = 2; // seconds from a run's plan to its first session, as in `Snapshot.resumed`
 export const isResumed = (head) => head.started - head.planned > AT_ONCE;
 
 export function stageOf(head) {
   if (head.holding) return ["holding", "warn"];
   if (isSilent(head)) return [`${head.stage}, silent`, "bad"];
-  const kinds = { done: "good", spool: "busy", count: "busy", encode: "busy", merge: "busy", write: "busy", stopped: "warn" };
+  const kinds = { done: "good", spool: "busy", count: "busy", encode: "busy", evaluate: "busy", merge: "busy", write: "busy", stopped: "warn" };
   return [head.stage, kinds[head.stage] ?? ""];
 }

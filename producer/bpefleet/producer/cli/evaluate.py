@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 
 from bpefleet.producer.cli import options as options_
-from bpefleet.producer.cli.options import EXIT_CODES
+from bpefleet.producer.cli.options import EXIT_CODES, Size
 
 
 @click.command(epilog=EXIT_CODES)
@@ -38,9 +38,17 @@ from bpefleet.producer.cli.options import EXIT_CODES
     help="Separates documents of plain text; part of none. Repeat for several.",
 )
 @options_.errors_option("measure")
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), metavar="DIR",
+    help="Keep the run of workers there, to go on with if it is stopped; workers on other machines "
+    "must see it under the same path. Default: a temporary directory.",
+)  # fmt: skip
+@click.option(
+    "--chunk-size", type=Size(), show_default="256MiB", metavar="SIZE",
+    help="Text in one job, at most about. Plain text is cut at special tokens only.",
+)  # fmt: skip
 @options_.format_options
-@options_.quiet_option
-@click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")
+@options_.evaluate_resource_options
 def evaluate(
     sources: tuple[str, ...],
     tokenizers: tuple[str, ...],
@@ -58,21 +66,29 @@ def evaluate(
     Rényi efficiency, what of the vocabulary does not occur, documents that decoding does not give
     back; and which tokens no text is ever encoded with. Intervals have a confidence of 95 %.
 
-    It is done in this process; Ctrl-C ends it without a result.
+    It is done in this process, where Ctrl-C ends it without a result; or by workers, as training:
+    then `bpefleet resume DIR` goes on. The figures are the same.
 
     \b
     bpefleet evaluate en.txt de.txt -t tokenizer -t cl100k_base
+    bpefleet evaluate 'corpus/*.jsonl' -t a -t b --workers 8 -o evaluation
     bpefleet evaluate corpus.toml -t a -t b --html evaluation.html
     """  # noqa: D301  click's mark for a paragraph to leave as it is
-    from bpefleet.producer.cli.printing.evaluation import show  # noqa: PLC0415  --help stays quick
-    from bpefleet.producer.evaluating.evaluate import evaluate as evaluate_  # noqa: PLC0415
+    from bpefleet.producer.api.evaluating import evaluate as evaluate_  # noqa: PLC0415  --help stays quick
+    from bpefleet.producer.cli.printing.evaluation import show  # noqa: PLC0415  likewise
     from bpefleet.producer.planning.options import DEFAULT_SPECIAL_TOKENS  # noqa: PLC0415
     from bpefleet.producer.progress.progress import Progress  # noqa: PLC0415
 
     special = special_tokens or DEFAULT_SPECIAL_TOKENS
     with Progress(show=True, quiet=quiet) as progress:
         found = evaluate_(
-            sources, tokenizers, special_tokens=special, show=progress.show, **options
+            sources,
+            tokenizers,
+            special_tokens=special,
+            show=progress.show,
+            quiet=quiet,
+            progress=True,
+            **options,
         )
     show(found, html, as_json=as_json)
 

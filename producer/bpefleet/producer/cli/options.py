@@ -186,20 +186,35 @@ exchange_option = click.option(
     "all machines see under the same path, or a URL such as s3://bucket/folder. Workers elsewhere "
     "are started with the same --exchange.",
 )
-encode_resource_options = _all_of(
-    hold_option,
-    timeout_option,
-    workers_option,
-    redis_option,
-    command.key_file_option(),
-    insecure_option,
-    dashboard_option,
-    dashboard_stay_option,
-    quiet_option,
-    *_LOG_OPTIONS,
-    json_option,
-)
+
+
+def _encode_resources(workers: _Option) -> _Option:
+    return _all_of(
+        hold_option,
+        timeout_option,
+        workers,
+        redis_option,
+        command.key_file_option(),
+        insecure_option,
+        dashboard_option,
+        dashboard_stay_option,
+        quiet_option,
+        *_LOG_OPTIONS,
+        json_option,
+    )
+
+
+encode_resource_options = _encode_resources(workers_option)
 """Who encodes, where."""
+evaluate_resource_options = _encode_resources(
+    click.option(
+        "--workers",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Local workers. Without this, --redis and -o, it is done in this process.",
+    )
+)
+"""Who evaluates, where."""
 resource_options = _all_of(
     exchange_option,
     allow_missing_option,

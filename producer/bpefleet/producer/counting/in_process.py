@@ -13,6 +13,7 @@ from bpefleet.producer.counting.kinds.work import WORK, stores_of
 from bpefleet.producer.observing.chunk_times import HERE
 from bpefleet.producer.queueing.chunk_states import ChunkStates
 from bpefleet.producer.store.history import Attempt
+from bpefleet.producer.store.ledgers.ledger import Ledger
 from bpefleet.shared.errors import BpefleetError, OutputError
 from bpefleet.shared.queue.attempt_log import Tail, log_segments
 from bpefleet.shared.trust.roots import roots_of
@@ -137,6 +138,8 @@ def _count(
     if wrong is not None:
         _failed(session, states, chunk, replace(wrong, log=tail.text()))
         return
+    if isinstance(session.ledger, Ledger):
+        session.ledger.tidy()
     states.fold(chunk)
     took = time.perf_counter() - done
     made = Attempt.of(chunk, result, fold_seconds=took, job=plan.kind.name)

@@ -11,16 +11,17 @@ from msgspec import json
 
 from bpefleet.producer.encoding.formats import FORMATS, TABLES, shard_name
 from bpefleet.producer.encoding.layout import Contents, pieces_of, shards_of
+from bpefleet.producer.encoding.measured import add_up
 from bpefleet.producer.encoding.tables import write_table
 from bpefleet.producer.files.atomic import write_atomically
 from bpefleet.producer.planning.options import STANDARD_INPUT
 from bpefleet.shared.stores.places import place_of
 from bpefleet.shared.stores.urls import is_url
 from bpefleet.shared.tokens.index import SOURCES, VERSION, Index, ShardFile, ShardFiles, SourceLine
-from bpefleet.shared.wire.encoding import INDEX, PIECES
+from bpefleet.shared.wire.encoding import INDEX, MEASURED, PIECES, piece_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from bpefleet.producer.encoding.layout import Piece, Shard
     from bpefleet.producer.planning.plan import Plan
@@ -51,6 +52,12 @@ def assemble(
     if (encoding := plan.encoding) is None:  # pragma: no cover
         raise AssertionError
     place = place_of(encoding.place)
+    if encoding.format == MEASURED:
+        add_up(plan, folder, encoded, shown)
+        index = _index(encoding, encoded, [])
+        _put_index(index, place, folder, encoding)
+        _remove([piece_name(chunk) for chunk in encoded], place, encoding)
+        return index
     segments = {chunk: len(plan.chunks[chunk]) for chunk in encoded}
     pieces = pieces_of(encoded, segments, encoding)
     contents = Contents(pieces, place, encoding.width)
@@ -62,27 +69,33 @@ def assemble(
     with place.writing(SOURCES) as file:
         for line in _sources(plan, pieces, sorted(encoded), place):
             file.write(line.to_bytes() + b"\n")
-    index = Index(
+    index = _index(encoding, encoded, shards)
+    _put_index(index, place, folder, encoding)
+    _remove([piece.name for piece in pieces], place, encoding)
+    return index
+
+
+def _index(encoding: Encoding, encoded: Mapping[int, Encoded], shards: list[ShardFiles]) -> Index:
+    """What was written; of tokens that were only measured there are no shards."""
+    counted: Collection[Encoded | ShardFiles] = shards or encoded.values()
+    return Index(
         version=VERSION,
         format=encoding.format,
         width=encoding.width,
         separator=encoding.separator,
         tokenizer=encoding.tokenizer,
-        tokens=sum(shard.tokens for shard in shards),
-        documents=sum(shard.documents for shard in shards),
+        tokens=sum(each.tokens for each in counted),
+        documents=sum(each.documents for each in counted),
         bytes=sum(each.bytes_read for each in encoded.values()),
         shards=tuple(shards),
     )
-    _put_index(index, place, folder, encoding)
-    _remove(pieces, place, encoding)
-    return index
 
 
-def _remove(pieces: list[Piece], place: Place, encoding: Encoding) -> None:
+def _remove(pieces: list[str], place: Place, encoding: Encoding) -> None:
     """Remove the pieces, and what workers that died have left beside them."""
     if is_url(encoding.place):  # there is nothing but whole objects
         for piece in pieces:
-            place.remove(piece.name)
+            place.remove(piece)
     else:
         rmtree(Path(encoding.place) / PIECES, ignore_errors=True)
 

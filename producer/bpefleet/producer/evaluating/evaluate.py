@@ -11,9 +11,9 @@ from bpefleet.producer.evaluating.corpus import parts_of
 from bpefleet.producer.planning.options import DEFAULT_SPECIAL_TOKENS, DEFAULT_TEXT_FIELD
 from bpefleet.producer.progress.step import Step
 from bpefleet.shared.errors import SourceError, UsageError
+from bpefleet.shared.measuring.batch import Batch
 from bpefleet.shared.measuring.candidates import candidate_of, find_candidate
 from bpefleet.shared.measuring.figures import Figures, figures
-from bpefleet.shared.measuring.measure import Meter, measure
 from bpefleet.shared.measuring.producible import never_produced
 from bpefleet.shared.measuring.reading import read_documents
 from bpefleet.shared.measuring.sums import Measured
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from bpefleet.shared.measuring.candidates import Candidate
 
 STAGE: Final = "evaluate"
-_BATCH: Final = 4_000_000
-"""Characters of documents that are measured at once, about."""
 
 
 class Judged(Message, frozen=True):
@@ -107,13 +105,30 @@ def evaluate(
         UsageError: No tokenizer is given, there is no such tokenizer, or one is given twice.
     """
     candidates = [_candidate(each, at) for at, each in enumerate(tokenizers, 1)]
-    if not candidates:
-        raise UsageError("no tokenizer is given", hint="name one or several")
-    if len({one.name for one in candidates}) < len(candidates):
-        raise UsageError("a tokenizer is given twice", hint="give each once")
+    demand_different([one.name for one in candidates])
     parts = parts_of(sources, format, text_field)
     runner = _Runner(candidates, special_tokens, errors, sum(part.text for part in parts), show)
     each = [runner.of_part(part) for part in parts]
+    return told(candidates, [(part.name, len(part.files)) for part in parts], each, show)
+
+
+def told(
+    candidates: Sequence[Candidate],
+    sources: Sequence[tuple[str, int]],
+    each: Sequence[Sequence[Measured]],
+    show: Callable[[Step], object] = lambda _step: None,
+) -> Evaluation:
+    """What there is to tell of what was measured.
+
+    Args:
+        candidates: The tokenizers.
+        sources: The sources: name, number of files.
+        each: For each source the sums of each tokenizer.
+        show: Called with how far it is.
+
+    Raises:
+        SourceError: No document was measured.
+    """
     total = [_added(columns) for columns in zip(*each, strict=True)]
     if not total[0].documents:
         raise SourceError("the sources hold no text", hint="name others")
@@ -124,11 +139,23 @@ def evaluate(
             for one, found in zip(candidates, total, strict=True)
         ],
         sources=[
-            OnSource(part.name, len(part.files), _figures(candidates, found))
-            for part, found in zip(parts, each, strict=True)
+            OnSource(name, files, _figures(candidates, found))
+            for (name, files), found in zip(sources, each, strict=True)
         ],
-        total=OnSource("all", sum(len(part.files) for part in parts), _figures(candidates, total)),
+        total=OnSource("all", sum(files for _, files in sources), _figures(candidates, total)),
     )
+
+
+def demand_different(names: Sequence[str]) -> None:
+    """Make sure that there are tokenizers, each once.
+
+    Raises:
+        UsageError: There are none, or one is given twice.
+    """
+    if not names:
+        raise UsageError("no tokenizer is given", hint="name one or several")
+    if len(set(names)) < len(names):
+        raise UsageError("a tokenizer is given twice", hint="give each once")
 
 
 def _candidate(given: str | Tokenizer, at: int) -> Candidate:
@@ -159,7 +186,7 @@ class _Runner:
         total: int,
         show: Callable[[Step], object],
     ) -> None:
-        self._meters = [Meter(one) for one in candidates]
+        self._batch = Batch(candidates)
         self._special_tokens = special_tokens
         self._errors = errors
         self._total = total
@@ -168,18 +195,17 @@ class _Runner:
 
     def of_part(self, part: Part) -> list[Measured]:
         """What each candidate makes of a source."""
-        batch = _Batch(self._meters)
         for file in part.files:
             self._show(Step(STAGE, self._done, self._total, (of(self._done, self._total),)))
-            self._read(part, file, batch)
+            self._read(part, file)
             self._done += part.planned.taken(file.text)
-        return batch.ended()
+        return self._batch.ended()
 
-    def _read(self, part: Part, file: SourceFile, batch: _Batch) -> None:
+    def _read(self, part: Part, file: SourceFile) -> None:
         try:
             read_documents(
                 file.segment(0, file.extent),
-                batch.take,
+                self._batch.take,
                 special_tokens=self._special_tokens,
                 errors=self._errors,
                 text_field=part.text_field,
@@ -189,30 +215,3 @@ class _Runner:
             if "--errors" in error.hint:
                 error.hint = "repair the file, or measure it with --errors replace"
             raise
-
-
-class _Batch:
-    """Documents, until they are enough to be measured at once."""
-
-    def __init__(self, meters: Sequence[Meter]) -> None:
-        self._meters = meters
-        self._found = [Measured() for _ in meters]
-        self._texts: list[str] = []
-        self._size = 0
-
-    def take(self, text: str) -> None:
-        self._texts.append(text)
-        self._size += len(text)
-        if self._size >= _BATCH:
-            self._measure()
-
-    def ended(self) -> list[Measured]:
-        """The sums over all documents."""
-        self._measure()
-        return self._found
-
-    def _measure(self) -> None:
-        if self._texts:
-            more = measure(self._meters, self._texts)
-            self._found = [a.plus(b) for a, b in zip(self._found, more, strict=True)]
-        self._texts, self._size = [], 0

@@ -28,8 +28,8 @@ from bpefleet.shared.corpus.formats import ROWS, compression_of
 from bpefleet.shared.errors import SourceError
 from bpefleet.shared.pretokens.patterns import counting_digest, resolve
 from bpefleet.shared.stores.urls import is_url
-from bpefleet.shared.wire.encoding import EncodeSpec, Encoding
-from bpefleet.shared.wire.kinds import COUNT, ENCODE, Kind
+from bpefleet.shared.wire.encoding import MEASURED, EncodeSpec, Encoding
+from bpefleet.shared.wire.kinds import COUNT, ENCODE, EVALUATE, Kind
 from bpefleet.shared.wire.messages import CountSpec, Failed, Int, Message, MessageError, Sample
 
 if TYPE_CHECKING:
@@ -263,7 +263,9 @@ class Plan(Struct, frozen=True, dict=True):
     @property
     def kind(self) -> Kind:
         """What is done with its chunks."""
-        return COUNT if self.encoding is None else ENCODE
+        if self.encoding is None:
+            return COUNT
+        return EVALUATE if self.encoding.format == MEASURED else ENCODE
 
     def encode_spec(self, chunk: int, errors: str = "") -> EncodeSpec:
         """What a worker is told of a chunk that it is to encode; likewise."""

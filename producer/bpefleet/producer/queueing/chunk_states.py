@@ -109,7 +109,8 @@ class ChunkStates:
     @property
     def all_answered(self) -> bool:
         """Whether nothing waits, and events of all chunks in flight have come."""
-        return not self.waiting and self.in_flight.keys() <= self._answered.keys()
+        left = self._waiting or self.retries
+        return not left and self.in_flight.keys() <= self._answered.keys()
 
     def arrive(self, total: int, *, more: bool) -> None:
         """Have chunks wait that have arrived.

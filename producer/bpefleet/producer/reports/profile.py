@@ -14,6 +14,7 @@ from bpefleet.producer.observing.chunk_times import (
     took,
 )
 from bpefleet.producer.reports.slow_chunks import explained
+from bpefleet.shared.wire.kinds import COUNT
 from bpefleet.shared.wire.messages import Message
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Profile(Message, frozen=True):
         workers: Who counted, the most bytes first.
         chunks: All counted chunks with a known history, the most time lost first.
         unknown: Counted chunks without stage times: an earlier version counted them.
+        kind: What is done with the chunks.
     """
 
     run: str
@@ -74,6 +76,7 @@ class Profile(Message, frozen=True):
     workers: tuple[WorkerTime, ...]
     chunks: tuple[ChunkTime, ...]
     unknown: int
+    kind: str = COUNT.name
 
     @property
     def seconds(self) -> float:
@@ -118,6 +121,7 @@ def profile(directory: RunDirectory, times: Times | None = None) -> Profile:
         workers=workers,
         chunks=tuple(explained(times.chunks)),
         unknown=len(times.ends) - len(times.chunks),
+        kind=directory.plan.kind.name,
     )
 
 

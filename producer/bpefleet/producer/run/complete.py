@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bpefleet.producer.counting.session import session
 from bpefleet.producer.run.count_and_merge import in_process, with_fleet
@@ -11,6 +11,7 @@ from bpefleet.producer.run.encode_and_write import encode_and_write
 from bpefleet.producer.run.ending.outcome import EncodeResult, RunResult, kept, report
 from bpefleet.shared.errors import InterruptedRunError, OutputError, QueueError
 from bpefleet.shared.process.amounts import several
+from bpefleet.shared.wire.kinds import ENCODE, EVALUATE
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from bpefleet.producer.store.stop import Stop
 
 logger = logging.getLogger(__name__)
+
+_WRITTEN: Final = {ENCODE.name: "shards", EVALUATE.name: "sums"}
 
 
 def complete(
@@ -74,7 +77,7 @@ def complete(
             logger.info(text, todo, extra={"run": directory.plan.run, "chunks": len(this.todo)})
             if (encoding := directory.plan.encoding) is not None:
                 index = encode_and_write(this, fleet, begun, arrival)
-                logger.info("the shards are written to %s", encoding.place)
+                logger.info("the %s are written to %s", _WRITTEN[kind.name], encoding.place)
                 return EncodeResult(directory.path, encoding.place, index)
             if fleet is None:
                 manifest = in_process(this, begun, arrival)

@@ -17,6 +17,7 @@ from bpefleet.shared.corpus.formats import TEXT
 from bpefleet.shared.pretokens.patterns import resolve
 from bpefleet.shared.process.amounts import several, size
 from bpefleet.shared.process.logs import bind
+from bpefleet.shared.wire.encoding import MEASURED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,12 +48,13 @@ def planned(
         demand_few(total, resources.chunk_size)
     fleet = start_fleet(stack, resources, files.one_of_each_folder, request.out, request.encoding)
     cutter = Cutter(resolve(options.pattern).name, options.special_tokens)
-    # A text of which only some documents are counted is cut between these.
+    # A text of which only some documents are counted, or each is measured, is cut between these.
     special = Cutter("", options.special_tokens)
     length = resources.chunk_size_for(options.pattern)
     least = least_chunk_size(options.pattern)
     length = even_chunk_size(total, length, fleet.size if fleet else 1, least=least)
-    cutters = [special if source.sampled else cutter for source in sources]
+    whole = request.encoding is not None and request.encoding.format == MEASURED
+    cutters = [special if source.sampled or whole else cutter for source in sources]
     chunks = stop.checked(split_sources(files, cutters, length))
     plan = Plan.make(options, files, chunks, sources, request.encoding)
     if fleet is not None:

@@ -48,6 +48,5 @@ def read_settled(
     """
     count = directory.plan.chunk_count
     if directory.plan.encoding is not None:
-        chunks, totals, written = read_encoded(directory.path, count)
-        return chunks, totals, {}, written
+        return read_encoded(directory.path, count, sources)
     return *read_counted(directory.counts, count, sources), (0, 0)

@@ -77,9 +77,17 @@ class Bucket:
         listed = (entry.location.url.rpartition("/")[2] for entry in found(f"{self._url}/")[0])
         self.delete([name for name in listed if names_.is_file(name)])
 
-    def forsaken(self, since: float) -> list[str]:  # noqa: ARG002
+    def forsaken(self, since: float) -> list[str]:
         """See `place.Exchange`."""
-        return []
+        place = self._url.removesuffix(self._run)
+        last: dict[str, float] = {}
+        for entry in found(place)[0]:
+            run, _, name = entry.location.url.removeprefix(place).partition("/")
+            ours = run != self._run and names_.is_run(run) and names_.is_file(name)
+            # What is not told, or is of others, tells of somebody.
+            changed = entry.changed if ours and entry.changed else float("inf")
+            last[run] = max(last.get(run, 0.0), changed)
+        return sorted(f"{place}{run}/" for run, changed in last.items() if changed < since)
 
     def _at(self, name: str) -> Location:
         names_.checked(self._run, name)

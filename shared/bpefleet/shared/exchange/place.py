@@ -58,7 +58,7 @@ class Exchange(Protocol):
     def forsaken(self, since: float) -> list[str]:
         """Where other runs left files that nobody has touched since then, Unix seconds.
 
-        As far as that can be told at once: none in a store.
+        As far as that can be told.
         """
 
 

@@ -51,15 +51,16 @@ class Candidate:
         return self.size if self.tokens is None else len(self.tokens)
 
 
-def candidate_of(tokenizer: Tokenizer, name: str) -> Candidate:
-    """A tokenizer by its name."""
+def candidate_of(tokenizer: Tokenizer, name: str, threads: int = 0) -> Candidate:
+    """A tokenizer by its name, to encode with so many threads; with all cores if it is 0."""
     size = len(tokenizer.vocab)
     if not tokenizer.ranks:
         return Candidate(name, size, None, lambda texts, _data, _at: _located(tokenizer, texts))
     tokens = {number: token for token, number in tokenizer.ranks.items()}
+    number = threads or cores()
 
     def encode(_texts: Sequence[str], data: bytes, offsets: array[int]) -> Encoded:
-        found = tokenizer.encode_documents(data, offsets, threads=cores(), allowed_special=())
+        found = tokenizer.encode_documents(data, offsets, threads=number, allowed_special=())
         return Encoded(found.ids, found.ends)
 
     return Candidate(name, size, tokens, encode)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -12,6 +13,7 @@ from bpefleet.shared.corpus.reading import source_errors
 from bpefleet.shared.corpus.remote_segments import RemoteSegments
 from bpefleet.shared.corpus.segment_reader import SegmentReader
 from bpefleet.shared.measuring.stretches import Stretches
+from bpefleet.shared.trust.roots import demand_opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from bpefleet.kernel import Sampler
+    from bpefleet.kernel.records import Found
     from bpefleet.shared.wire.messages import Segment
 
     Take = Callable[[str], object]
@@ -68,19 +71,21 @@ def read_documents(
     errors: str,
     text_field: str,
     sampler: Sampler | None = None,
-) -> int:
+    roots: Sequence[str] = (),
+) -> Found:
     """Hand on the documents of a file.
 
     Args:
-        segment: The whole file.
+        segment: The file, or a part of it that begins and ends with a document.
         take: Called with each document.
         special_tokens: What ends a document of plain text; they are part of none.
         errors: `strict`, or `replace` for U+FFFD in place of what is not UTF-8.
         text_field: Where records have their text.
         sampler: Takes some of the documents; None for all.
+        roots: Folders in which the file must lie; if there are none, it may lie anywhere.
 
     Returns:
-        Bytes of text read.
+        What there was.
 
     Raises:
         SourceError: The file cannot be read, or is not UTF-8.
@@ -88,10 +93,11 @@ def read_documents(
     """
     # A text of which only some documents are taken is cut between these.
     scanner = _Documents(special_tokens, errors, _CUTS if sampler is None else "")
-    reader: Any = SegmentReader(text_field, RemoteSegments((segment,)))
+    reader: Any = SegmentReader(text_field, RemoteSegments((segment,), roots))
     with source_errors():
-        counter = RecordCounter(scanner, reader, None, sampler)
+        admit = partial(demand_opened, roots=roots)
+        counter = RecordCounter(scanner, reader, admit, sampler)
         found = counter(segment, take, ReadClock())  # type: ignore[arg-type]
         for document in scanner.stretches.end():
             take(document.decode(errors=errors))
-    return found.size
+    return found

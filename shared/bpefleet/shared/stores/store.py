@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from bpefleet.shared.stores.urls import Location
@@ -23,11 +23,13 @@ class Entry:
         size: Its bytes.
         version: What tells it from what it was or will be: its ETag, or the time of its last
             change; empty if the store tells neither.
+        changed: When it was written, Unix seconds; 0 if the listing did not tell.
     """
 
     location: Location
     size: int
     version: str
+    changed: float = field(default=0.0, compare=False)
 
 
 class Store(Protocol):

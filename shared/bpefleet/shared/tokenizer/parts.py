@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from functools import lru_cache
 from hashlib import sha256
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
 from bpefleet.shared.errors import OutputError, SourceError, UsageError
 from bpefleet.shared.stores.places import place_of
 from bpefleet.shared.tokenizer.tokenizer import Tokenizer
 from bpefleet.shared.wire.messages import Message, MessageError, Natural
+
+_Message = TypeVar("_Message", bound=Message)
 
 LARGEST: Final = 1 << 28
 """Bytes of the file: a million tokens are some 20 MB."""
@@ -73,24 +75,31 @@ class Parts(Message, frozen=True):
 
 @lru_cache(maxsize=2)
 def read_parts(path: str, place: str, digest: str) -> Parts:
-    """Read them from a place of outputs; kept in memory, for whoever forks.
+    """Read them from a place of outputs; kept in memory, for whoever forks. See `demanded`."""
+    return demanded(Parts, path, place, digest, LARGEST)
+
+
+def demanded(kind: type[_Message], path: str, place: str, digest: str, most: int) -> _Message:
+    """Read a message from a place of outputs.
 
     Args:
+        kind: What it is.
         path: The file's name there.
         place: The folder, or a URL.
         digest: The SHA-256 that the file must have, in hexadecimal digits.
+        most: Bytes of it, at the most.
 
     Raises:
         SourceError: It cannot be read.
         OutputError: It is another file.
     """
-    data = place_of(place).read(path, LARGEST)
+    data = place_of(place).read(path, most)
     if sha256(data).hexdigest() != digest:
         raise OutputError(
             f"{path} in {place} is not the tokenizer that the run was planned with",
             hint="start a new run in another directory",
         )
     try:
-        return Parts.from_bytes(data)
+        return kind.from_bytes(data)
     except MessageError as error:
         raise SourceError(f"{path} in {place} is damaged: {error}") from error

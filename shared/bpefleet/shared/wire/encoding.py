@@ -13,6 +13,9 @@ PIECES: Final = "pieces"
 INDEX: Final = "index.json"
 """What is in the shards; written last."""
 
+MEASURED: Final = "measured"
+"""The format of a run whose tokens are measured, to compare tokenizers, and not kept."""
+
 Width = Literal[0, 2, 4]
 """Bytes of a token's id; 0 where tokens are counted and not kept."""
 
@@ -23,7 +26,7 @@ class Encoding(Message, frozen=True):
     Attributes:
         place: The folder that shards are written to: an absolute path, or a URL.
         tokenizer: Hex SHA-256 of the tokenizer's file there.
-        format: Of the shards; one of `bpefleet.producer.encoding.formats.FORMATS`.
+        format: Of the shards; one of `bpefleet.producer.encoding.formats.NAMES`, or `MEASURED`.
         width: Bytes of an id, or 0.
         separator: The id that ends each document; None for none.
         shard_size: A shard ends with the document with which it has so many tokens; 0: one shard.

@@ -112,6 +112,16 @@ ENCODE: Final = Kind(
 )
 """Writes the tokens of a chunk."""
 
+EVALUATE: Final = Kind(
+    name="evaluate",
+    done="evaluated",
+    task="bpefleet.worker.tasks.evaluate_chunk",
+    spec=EncodeSpec,
+    result=Encoded,
+    doing="evaluating",
+)
+"""Measures what tokenizers make of a chunk. Its piece is what was measured."""
+
 REDUCE: Final = Kind(
     name=keys.REDUCE,
     done="reduced",
@@ -123,7 +133,7 @@ REDUCE: Final = Kind(
 """Puts the counts of several chunks together. Its units are not chunks, but what the ledger of the
 exchange numbers (`bpefleet.producer.store.ledgers.exchanged`)."""
 
-KINDS: Final[dict[str, Kind]] = {kind.name: kind for kind in (COUNT, ENCODE, REDUCE)}
+KINDS: Final[dict[str, Kind]] = {kind.name: kind for kind in (COUNT, ENCODE, EVALUATE, REDUCE)}
 """All kinds by name: no other job is run, and no other event is read."""
 
 

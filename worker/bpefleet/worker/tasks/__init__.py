@@ -6,9 +6,10 @@ from bpefleet.shared.wire.kinds import COUNT, ENCODE
 from bpefleet.worker.tasks import count, encode
 from bpefleet.worker.tasks.count import count_chunk
 from bpefleet.worker.tasks.encode import encode_chunk
+from bpefleet.worker.tasks.evaluate import evaluate_chunk
 from bpefleet.worker.tasks.reduce import reduce_parts
 
-__all__ = ["PREPARE", "count_chunk", "encode_chunk", "reduce_parts"]
+__all__ = ["PREPARE", "count_chunk", "encode_chunk", "evaluate_chunk", "reduce_parts"]
 
 PREPARE: Final = {COUNT.name: count.prepare, ENCODE.name: encode.prepare}
 """By kind: what to do before a work-horse is forked."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from msgspec.structs import replace
 from rq import get_current_job
@@ -22,9 +22,13 @@ from bpefleet.worker.chunk.count import demand_known_formats, demand_same_counti
 from bpefleet.worker.chunk.stages import Stages
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bpefleet.kernel.encoding import Encodes
     from bpefleet.shared.queue.jobs import FleetJob
     from bpefleet.shared.wire.encoding import Encoded
+
+_Loaded = TypeVar("_Loaded")
 
 
 def prepare(spec: object) -> None:
@@ -66,6 +70,31 @@ def encode_chunk(run: str, chunk: int, spec: EncodeSpec) -> Encoded:
         SourceError: A source cannot be read, changed, or holds invalid text.
         OutputError: The piece cannot be written.
     """
+    return answered(
+        run,
+        chunk,
+        spec,
+        lambda: _encoder(spec.place, spec.tokenizer),
+        lambda encoder: write_piece(spec, chunk, encoding, encoder, roots()),
+    )
+
+
+def answered(
+    run: str,
+    chunk: int,
+    spec: EncodeSpec,
+    load: Callable[[], _Loaded],
+    write: Callable[[_Loaded], Encoded],
+) -> Encoded:
+    """Have a piece written, if this worker may, and tell of it.
+
+    Args:
+        run: The run's id.
+        chunk: The chunk's index.
+        spec: What to do and how.
+        load: Loads what it takes.
+        write: Writes the piece with that.
+    """
     job = cast("FleetJob", get_current_job())
     stages = Stages(job, run, chunk)
     log_segments(stages.log, spec.segments)
@@ -74,9 +103,9 @@ def encode_chunk(run: str, chunk: int, spec: EncodeSpec) -> Encoded:
     demand_known_formats(spec.text)
     demand_same_counting(spec.text)
     with stages.stage("load"):
-        encoder = _encoder(spec.place, spec.tokenizer)
+        loaded = load()
     with stages.stage("encode"):
-        found = write_piece(spec, chunk, encoding, encoder, roots())
+        found = write(loaded)
     now, seconds = time.time(), sum(stages.seconds.values())
     queued = job.enqueued_at.timestamp() if job.enqueued_at else now - seconds
     return replace(

@@ -11,6 +11,7 @@ from bpefleet.producer.observing.chunk_times import WORK
 from bpefleet.producer.reports.profile import Profile, profile
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.shared.process.text import json_text, printable
+from bpefleet.shared.wire.kinds import COUNT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,6 +47,8 @@ def lines(found: Profile) -> Iterator[str]:
     yield _plain(f"run {found.run} ({found.name}): {found.bytes / 1e6:,.1f} MB{merged}")
     if found.stages:
         yield from _stages(found)
+    elif found.kind != COUNT.name:
+        yield "of a run that trains nothing only the times of its chunks are kept"
     else:
         yield "not finished: only what was counted is known"
     if not found.chunks:
@@ -70,7 +73,7 @@ def _counting(found: Profile) -> Iterator[str]:
     by_name = {stage.name: stage for stage in found.counting}
     work = sum(by_name[name].seconds for name in WORK)
     unknown = f"; {found.unknown} more have none" if found.unknown else ""
-    yield f"count by stage, {work:.2f} s of {len(found.chunks):,} chunks{unknown}"
+    yield f"{found.kind} by stage, {work:.2f} s of {len(found.chunks):,} chunks{unknown}"
     for name in WORK:
         yield _line(by_name[name], work)
     if fold := by_name["fold"].seconds:  # else unknown

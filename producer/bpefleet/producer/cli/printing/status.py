@@ -21,7 +21,7 @@ from bpefleet.shared.errors import QueueError, UsageError
 from bpefleet.shared.process.text import json_text, line, printable
 from bpefleet.shared.wire.keys import status_key
 from bpefleet.shared.wire.kinds import KINDS
-from bpefleet.shared.wire.shown.status import DONE, ENCODE, MERGE, WRITE, Snapshot
+from bpefleet.shared.wire.shown.status import DONE, ENCODE, EVALUATE, MERGE, WRITE, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -157,7 +157,7 @@ def _exchanging(now: Snapshot) -> Iterable[str]:
 
 def _stage(now: Snapshot) -> Iterable[str]:
     """What there is to say of the stage that a run is in."""
-    if now.kind == ENCODE:
+    if now.kind in (ENCODE, EVALUATE):
         yield f"  tokens   {now.tokens:,} in {now.documents:,} documents"
     if now.at_chunks:
         yield f"  rate     {_size(round(now.rate))}/s{_left(now)}; {now.workers} workers"

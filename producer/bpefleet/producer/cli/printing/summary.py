@@ -10,6 +10,7 @@ from bpefleet.producer.cli.printing import encoded
 from bpefleet.producer.cli.printing.mixture_lines import lines_of
 from bpefleet.shared.process.amounts import clock, several, size
 from bpefleet.shared.process.text import json_text, line
+from bpefleet.shared.wire.encoding import MEASURED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +41,12 @@ def summarize_any(result: RunResult | EncodeResult, *, as_json: bool) -> None:
     """Print the result of a run of any kind."""
     from bpefleet.producer.run.ending.outcome import EncodeResult  # noqa: PLC0415  --help stays quick
 
-    if isinstance(result, EncodeResult):
+    if isinstance(result, EncodeResult) and result.index.format == MEASURED:
+        from bpefleet.producer.api.evaluating import evaluation_of  # noqa: PLC0415  likewise
+        from bpefleet.producer.cli.printing import evaluation  # noqa: PLC0415  likewise
+
+        evaluation.show(evaluation_of(result.directory), None, as_json=as_json)
+    elif isinstance(result, EncodeResult):
         encoded.summarize(result, as_json=as_json)
     else:
         summarize(result, as_json=as_json)

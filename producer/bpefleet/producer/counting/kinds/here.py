@@ -67,6 +67,18 @@ def encode_in_process(spec: EncodeSpec, chunk: int, roots: Sequence[str]) -> tup
     return write_piece(spec, chunk, encoding, encoder, roots), None
 
 
+def evaluate_in_process(spec: EncodeSpec, chunk: int, roots: Sequence[str]) -> tuple[Encoded, None]:
+    """Measure what tokenizers make of a chunk.
+
+    Raises:
+        BpefleetError: As `measuring.pieces.write_measured`.
+    """
+    from bpefleet.shared.measuring.pieces import read_judged, write_measured  # noqa: PLC0415
+
+    candidates = read_judged(spec.place, spec.tokenizer).candidates(threads=0)
+    return write_measured(spec, chunk, candidates, roots), None
+
+
 @cache
 def _encoder(place: str, digest: str) -> Encodes:
     from bpefleet.shared.tokenizer.parts import read_parts  # noqa: PLC0415  counting needs none

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bpefleet.kernel import PayloadError
-from bpefleet.producer.store.ledgers.exchanged import Counted as Noted
+from bpefleet.producer.store.ledgers.exchange_parts import Counted as Noted
 from bpefleet.producer.store.ledgers.ledger_format import Totals
 from bpefleet.producer.store.ledgers.plausible import demand_plausible
 from bpefleet.shared.corpus.bounds import bounds
@@ -19,26 +19,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bpefleet.producer.counting.session import Session
-    from bpefleet.producer.store.ledgers.counted import AllCounted
     from bpefleet.shared.trust.signing import Signer
     from bpefleet.shared.wire.messages import Counted
 
 
 class StoreCounts:
-    """Puts counts into a run's ledger; see `kinds.Stores`."""
+    """Puts counts into a run's ledger; see `work.Stores`."""
 
     def __init__(self, session: Session, signer: Signer) -> None:
         """Prepare to store; `signer` says what a payload's fingerprint must be."""
         self._plan = session.directory.plan
         self._ledger = session.counts
-        self._counted = session.counted
+        self.stored = session.counted
         self._elsewhere = session.elsewhere
         self._signer = signer
-
-    @property
-    def stored(self) -> AllCounted:
-        """The chunks that are counted."""
-        return self._counted
 
     def largest(self, chunk: int, counted: Counted) -> int:
         """Bytes of the payload at the most; 0 if it will be refused."""

@@ -8,7 +8,7 @@ from bpefleet.shared.corpus.bounds import bounds
 from bpefleet.shared.corpus.pieces import Extent
 from bpefleet.shared.errors import BpefleetError
 from bpefleet.shared.stores.places import place_of
-from bpefleet.shared.wire.encoding import piece_name
+from bpefleet.shared.wire.encoding import MEASURED, piece_name
 from bpefleet.shared.wire.messages import Failed
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class StoreEncoded:
-    """Puts what is said of pieces into a run's ledger; see `kinds.Stores`."""
+    """Puts what is said of pieces into a run's ledger; see `work.Stores`."""
 
     def __init__(self, session: Session, _signer: Signer) -> None:
         """Prepare to store."""
@@ -54,13 +54,15 @@ class StoreEncoded:
         if self._encoding is None:  # pragma: no cover  a run that encodes nothing has none of these
             return _failed("the run encodes nothing", encoded)
         segments, width = len(spec.segments), self._encoding.width
-        extent = Extent.of(encoded.tokens, encoded.documents, segments, width)
+        size = Extent.of(encoded.tokens, encoded.documents, segments, width).size
+        if self._encoding.format == MEASURED:
+            size = encoded.size
         try:
             there = place_of(self._encoding.place).size(piece_name(chunk))
         except BpefleetError as error:
             return _failed(error.message, encoded)
-        if not there == encoded.size == extent.size:
-            return _failed(f"its piece has {there} bytes, not {extent.size:,}", encoded)
+        if not there == encoded.size == size:
+            return _failed(f"its piece has {there} bytes, not {size:,}", encoded)
         return None
 
 

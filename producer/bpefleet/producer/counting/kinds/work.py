@@ -6,14 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from bpefleet.producer.counting.kinds.here import count_in_process, encode_in_process
+from bpefleet.producer.counting.kinds.here import (
+    count_in_process,
+    encode_in_process,
+    evaluate_in_process,
+)
 from bpefleet.producer.counting.kinds.store_counts import StoreCounts
 from bpefleet.producer.counting.kinds.store_encoded import StoreEncoded
 from bpefleet.producer.counting.kinds.store_reduced import StoreReduced
 from bpefleet.producer.counting.session import Session
 from bpefleet.producer.planning.plan import Plan
 from bpefleet.shared.trust.signing import Signer
-from bpefleet.shared.wire.kinds import COUNT, ENCODE, REDUCE, Result
+from bpefleet.shared.wire.kinds import COUNT, ENCODE, EVALUATE, REDUCE, Result
 from bpefleet.shared.wire.messages import Message
 
 if TYPE_CHECKING:
@@ -78,6 +82,7 @@ def _reduce_spec(plan: Plan, unit: int, errors: str) -> Message:
 WORK: Final[dict[str, Work]] = {
     COUNT.name: Work(Plan.spec, StoreCounts, count_in_process, of_run=COUNT.name),
     REDUCE.name: Work(_reduce_spec, StoreReduced, of_run=COUNT.name),
+    EVALUATE.name: Work(Plan.encode_spec, StoreEncoded, evaluate_in_process, of_run=EVALUATE.name),
     ENCODE.name: Work(Plan.encode_spec, StoreEncoded, encode_in_process, of_run=ENCODE.name),
 }
 """By kind: as many as `bpefleet.shared.wire.kinds.KINDS`."""

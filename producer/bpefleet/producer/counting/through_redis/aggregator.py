@@ -21,6 +21,7 @@ from bpefleet.producer.counting.outages.brief_outages import BriefOutages
 from bpefleet.producer.counting.through_redis.fold import Folding
 from bpefleet.producer.counting.through_redis.reducing import Reducing, sums_of
 from bpefleet.producer.counting.through_redis.requests import Requests
+from bpefleet.producer.counting.through_redis.tidying import Tidying
 from bpefleet.producer.observing.attempts_seen import AttemptsSeen
 from bpefleet.producer.observing.views.live import LiveView
 from bpefleet.producer.observing.views.page_detail import PageDetail
@@ -125,6 +126,7 @@ class Aggregator:
             attempts=attempts,
         )
         self._arriving = True
+        self._tidying = Tidying(session.ledger)
         self._next_glance = 0.0
         self._halted = False
         self._held = False
@@ -137,6 +139,7 @@ class Aggregator:
             while await self._take(None):
                 await self._folding.wait()
             while self._goes_on() or await self._reduces():
+                self._tidying.look()
                 if self._reducing is not None:
                     await self._reducing.look()
                 if glances := self._glances():
@@ -155,6 +158,7 @@ class Aggregator:
                         await self._show(looked=looks, quiet=not taken)
             with self._outages.bearing():
                 await self._folding.wait()
+                await self._tidying.end()
                 # The page keeps what this says of failures and timings: no more detail is posted.
                 await self._show(looked=True)
         except asyncio.CancelledError:

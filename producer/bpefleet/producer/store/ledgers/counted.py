@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
-    from bpefleet.producer.store.ledgers.exchanged import Exchanged, Parts
+    from bpefleet.producer.store.ledgers.exchange_parts import Parts
+    from bpefleet.producer.store.ledgers.exchanged import Exchanged
     from bpefleet.producer.store.ledgers.settled import Settled
 
 

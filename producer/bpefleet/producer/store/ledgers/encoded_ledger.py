@@ -109,18 +109,29 @@ class EncodedLedger:
             self.documents += each.documents
 
 
-def read_encoded(folder: Path, count: int) -> tuple[set[int], Totals, tuple[int, int]]:
-    """Which chunks have a line, their sums, their tokens and documents.
+def read_encoded(
+    folder: Path, count: int, sources: Sequence[int] = ()
+) -> tuple[set[int], Totals, dict[int, Totals], tuple[int, int]]:
+    """Which chunks have a line, their sums, these by source, their tokens and documents.
+
+    Args:
+        folder: The run's directory.
+        count: How many chunks it has.
+        sources: For each chunk its source; without, there is nothing to tell by source.
 
     Raises:
         OutputError: It cannot be read, or is damaged.
     """
     lines, _ = _read(folder / ENCODED, count)
-    totals = Totals()
-    for each in lines.values():
+    totals, by_source = Totals(), dict[int, Totals]()
+    for chunk, each in lines.items():
         totals = totals.plus(_sums(each))
+        if sources:
+            before = by_source.get(sources[chunk], Totals())
+            by_source[sources[chunk]] = before.plus(_sums(each))
     found = list(lines.values())
-    return set(lines), totals, (sum(e.tokens for e in found), sum(e.documents for e in found))
+    written = sum(each.tokens for each in found), sum(each.documents for each in found)
+    return set(lines), totals, by_source, written
 
 
 def _sums(each: Encoded) -> Totals:

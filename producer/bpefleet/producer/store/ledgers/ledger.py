@@ -98,6 +98,7 @@ class Ledger:
         totals: Their sums.
         by_source: Their sums by source, of those that have any.
         still: Held while these change, for a moment each time.
+        untidy: Whether it is time for `tidy`.
     """
 
     def __init__(
@@ -128,6 +129,7 @@ class Ledger:
         self.totals = Totals()
         self.by_source: dict[int, Totals] = {}
         self.still = Lock()
+        self.untidy = False
         self._compacting = Lock()
         self._distinct = Distinct()
         self._folder = folder
@@ -190,7 +192,7 @@ class Ledger:
         return wrong
 
     def _put(self, found: Sequence[_Checked]) -> None:
-        """Write some chunks of a source as a part or a group; compact if it is time for that."""
+        """Write some chunks of a source as a part or a group."""
         first, chunks = found[0], {each.chunk for each in found}
         totals: Counted | Totals = first.counted
         name, head, payload = part_name(first.chunk), first.counted.to_bytes(), first.payload
@@ -210,13 +212,25 @@ class Ledger:
         sums, size = Totals().plus(totals), len(head) + 1 + len(payload)
         with self.still:
             self._note(CountsFile(path, tuple(chunks), sums, size), [each.info for each in found])
-        # One thread at a time, and none that shows or adds has to wait for it.
-        if self._due(source) and self._compacting.acquire(blocking=False):
-            try:
+        self.untidy |= bool(self._due(source))
+
+    def tidy(self) -> None:
+        """Put files together as far as it is time for that: beside whoever shows or adds.
+
+        One thread does so at a time; another returns at once.
+
+        Raises:
+            OutputError: As `compact`.
+        """
+        if not self._compacting.acquire(blocking=False):
+            return
+        try:
+            self.untidy = False
+            for source in [*self._files]:
                 while files := self._due(source):
                     self._join(source, files)
-            finally:
-                self._compacting.release()
+        finally:
+            self._compacting.release()
 
     def _due(self, source: int) -> list[CountsFile]:
         with self.still:

@@ -128,7 +128,8 @@ class Objects:
             pages = obstore.list(self._store, folder.key or None, chunk_size=_PAGE)
             async for page in pages:
                 for meta in page:
-                    yield Entry(folder.at(meta["path"]), meta["size"], _version(meta))
+                    changed_at = meta["last_modified"].timestamp()
+                    yield Entry(folder.at(meta["path"]), meta["size"], _version(meta), changed_at)
         except Exception as error:
             raise failure(error, folder) from error
 

@@ -18,6 +18,7 @@ SPOOL: Final = "spool"
 
 COUNT: Final = "count"
 ENCODE: Final = "encode"
+EVALUATE: Final = "evaluate"
 MERGE: Final = "merge"
 WRITE: Final = "write"
 """The pieces of an encoded corpus are put together."""
@@ -210,7 +211,7 @@ class Snapshot(Message, frozen=True):
         sources: The sources of a mixture; none if the corpus is none.
         more_running: How many chunks workers are at besides those in `running`.
         more_failed: How many were given up besides those in `failed`.
-        kind: What is done with the chunks: `count` or `encode`.
+        kind: What is done with the chunks: `count`, `encode` or `evaluate`.
         tokens: Of a run that encodes: tokens of the encoded chunks.
         documents: Likewise documents.
         written: Of these tokens those in shards.
@@ -276,8 +277,8 @@ class Snapshot(Message, frozen=True):
 
     @property
     def at_chunks(self) -> bool:
-        """Whether chunks are being counted or encoded."""
-        return self.stage in (SPOOL, COUNT, ENCODE)
+        """Whether chunks are being counted, encoded or evaluated."""
+        return self.stage in (SPOOL, COUNT, ENCODE, EVALUATE)
 
     @property
     def resumed(self) -> bool:
