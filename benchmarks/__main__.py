@@ -13,6 +13,7 @@ import click
 
 from benchmarks import report
 from benchmarks.corpora import Corpora
+from benchmarks.encoders import PEERS as ENCODERS
 from benchmarks.peers import PEERS
 from benchmarks.settings import Settings
 from benchmarks.simulation.command import command as simulation
@@ -27,6 +28,7 @@ _PARTS: Final = {
     "formats": "Counting the same documents from files of each format, one core.",
     "remote": "Counting files from an object store on this machine, one core.",
     "merge": "The merge loop, one core.",
+    "encode": "Encoding by one vocabulary, cold and warm, beside other encoders.",
     "heaps": "How different pre-tokens grow, and how rare they are: a law fitted to each corpus.",
     "whole": "From the command's start to its last file, beside every peer at its best.",
     "records": "The same from JSON Lines and Parquet, beside who reads these, too.",
@@ -37,6 +39,7 @@ _PARTS: Final = {
     "watched": "A run that is watched by all means, beside one that is not.",
     "tiny": "133 kB: the command with its server, and in process.",
 }
+_ALL_PEERS: Final = tuple(dict.fromkeys([*PEERS, *ENCODERS]))
 _UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 _RESULTS: Final = Path(__file__).with_name("results")
 _FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -69,8 +72,8 @@ _OPTIONS: Final = (
                  help="Take only so much of each text, up to the end of a document."),
     click.option("--rounds", type=click.IntRange(min=1), default=5, show_default=True, metavar="N",
                  help="How often each trainer runs; 3 times where it takes more than 20 s."),
-    click.option("--peer", "peers", type=click.Choice([*PEERS, "none"]), multiple=True,
-                 help="Compare with this trainer only, or with none. Repeat for several."),
+    click.option("--peer", "peers", type=click.Choice([*_ALL_PEERS, "none"]), multiple=True,
+                 help="Compare with this one only, or with none. Repeat for several."),
     click.option("--pattern", "patterns", type=click.Choice(list(FAMILY)), multiple=True,
                  help="Measure with this split rule. Repeat for several, which `count` takes. "
                  "Default: gpt2, the only one that every trainer knows; one each for `count`."),
@@ -100,9 +103,11 @@ def _with_options(run: Callable[[Settings], None]) -> Callable[..., None]:
         *, folder: Path | None, files: tuple[Path, ...], limit: int, peers: tuple[str, ...],
         vocab_size: int, **others: Any,
     ) -> None:  # fmt: skip
-        compared = tuple(peer for peer in peers or PEERS if peer != "none")
-        corpora = Corpora(folder, files, limit)
-        run(Settings(corpora, peers=compared, merges=vocab_size - 257, **others))
+        compared = peers or _ALL_PEERS
+        trainers = tuple(peer for peer in compared if peer in PEERS)
+        encoders = tuple(peer for peer in compared if peer in ENCODERS)
+        merges, corpora = vocab_size - 257, Corpora(folder, files, limit)
+        run(Settings(corpora, peers=trainers, encoders=encoders, merges=merges, **others))
 
     for option in reversed(_OPTIONS):
         wrapped = option(wrapped)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from benchmarks import ours
 from benchmarks.corpora import Corpora
+from benchmarks.encoders import PEERS as ENCODERS
 from benchmarks.measuring.rounds import Measurement, Results, run_task
 from benchmarks.peers import PEERS, why_not
 from benchmarks.task import Task
@@ -33,6 +34,7 @@ class Settings:
         results: Folder for the records.
         rounds: How often each trainer runs.
         peers: Names of the trainers to compare with.
+        encoders: Names of the encoders to compare with.
         patterns: Names of the split rules; empty for a part's own choice.
         merges: How many to make.
     """
@@ -41,6 +43,7 @@ class Settings:
     results: Path
     rounds: int = 5
     peers: tuple[str, ...] = tuple(PEERS)
+    encoders: tuple[str, ...] = tuple(ENCODERS)
     patterns: tuple[str, ...] = ()
     merges: int = 32_000 - 257
 

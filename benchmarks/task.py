@@ -1,4 +1,4 @@
-"""One training to be measured, and its text in the forms that trainers take.
+"""One training, or encoding, to be measured, and its text in the forms that trainers take.
 
 A task goes to a fresh process as JSON, see `child`. Nothing here imports a trainer.
 """
@@ -34,6 +34,7 @@ class Task:
         stream: Whether to read the files while training, as a user would to save memory, or to
             have the text in memory before the clock starts.
         save: File for the learned tokens; empty for none.
+        vocabulary: File of such, to encode by; empty where that is not the task.
     """
 
     trainer: str
@@ -45,6 +46,7 @@ class Task:
     threads: int = 1
     stream: bool = False
     save: str = ""
+    vocabulary: str = ""
 
     def to_json(self) -> str:
         """This task as one line."""

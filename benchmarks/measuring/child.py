@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from benchmarks import formats, ours, records
+from benchmarks import encoders, formats, ours, records
 from benchmarks.measuring import bandwidth, steady
 from benchmarks.measuring.stopwatch import Stopwatch
 from benchmarks.peers import PEERS, Train
@@ -34,6 +34,9 @@ _TRAINERS: Final[dict[str, Train]] = {
     records.LOADED: records.loaded,
     records.STREAMED: records.streamed,
     records.PARQUET: records.parquet,
+    encoders.NAME: encoders.ours,
+    encoders.COUNT: encoders.ours_counting,
+    **{encoders.label(name): encode for name, encode in encoders.PEERS.items()},
     **{name: peer.train for name, peer in PEERS.items()},
 }
 

@@ -150,7 +150,9 @@ def test_what_lies_there_is_brought_in_without_workers(
     assert run.wait() == 130
     done = len(read_parts(out / COUNTS).chunks)
     assert done > 40
-    assert f"  chunks   {done} of" in bpefleet("status", out).stdout
+    told = bpefleet("status", out).stdout
+    assert f"  chunks   {done} of" in told
+    assert "made in the exchange" in told
     next(exchange.glob("*/*.counts")).unlink()
     launch("resume", out, "--workers", 0).succeeds()
     many.check(out)

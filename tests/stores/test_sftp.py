@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
-import threading
+import subprocess
+import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
 
-import asyncssh
+import pytest
 
 from tests.acceptance.test_corpora import DOCUMENTS, lines, text
 from tests.command import bpefleet
@@ -18,60 +19,45 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    import pytest
+_SERVER: Final = """
+import asyncio, asyncssh, sys
 
+host, folder, file = sys.argv[1:]
+key = asyncssh.generate_private_key("ssh-ed25519")
+key.write_private_key(file)
+key.write_public_key(file + ".pub")
 
-class _Anyone(asyncssh.SSHServer):
-    """Lets in whoever has a key."""
+async def serve():
+    server = await asyncssh.listen(
+        host,
+        0,
+        server_host_keys=[key],
+        authorized_client_keys=file + ".pub",
+        sftp_factory=lambda channel: asyncssh.SFTPServer(channel, chroot=folder.encode()),
+    )
+    print(server.get_port(), flush=True)
+    await server.wait_closed()
 
-    def begin_auth(self, username: str) -> bool:
-        del username
-        return True
-
-    def public_key_auth_supported(self) -> bool:
-        return True
-
-    def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:
-        del username, key
-        return True
+asyncio.run(serve())
+"""
 
 
 @contextmanager
-def _server(folder: Path) -> Iterator[int]:
-    """Serves a folder as the root; yields the port."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-
-    def files(channel: asyncssh.SSHServerChannel[bytes]) -> asyncssh.SFTPServer:
-        return asyncssh.SFTPServer(channel, chroot=str(folder).encode())
-
-    async def listen() -> asyncssh.SSHAcceptor:
-        return await asyncssh.listen(
-            LOOPBACK,
-            0,
-            server_factory=_Anyone,
-            server_host_keys=[asyncssh.generate_private_key("ssh-ed25519")],
-            sftp_factory=files,
-        )
-
-    async def end(server: asyncssh.SSHAcceptor) -> None:
-        server.close()
-        await server.wait_closed()
-
-    def do(task: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(task, loop).result()
-
-    server = do(listen())
-    try:
-        yield server.get_port()
-    finally:
-        do(end(server))
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+def _server(folder: Path, key: Path) -> Iterator[int]:
+    """Serves a folder as the root to who has the key, which is made; yields the port."""
+    command = [sys.executable, "-W", "ignore", "-c", _SERVER, LOOPBACK, str(folder), str(key)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            yield int(server.stdout.readline())
+        finally:
+            server.kill()
 
 
+@pytest.mark.skipif(
+    not (find_spec("asyncssh") and find_spec("paramiko")),
+    reason="asyncssh and paramiko are not installed; they are in the test extra",
+)
 def test_a_folder_is_listed_and_its_files_are_read_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,8 +65,6 @@ def test_a_folder_is_listed_and_its_files_are_read_at_once(
     keys, corpus = tmp_path / "home" / ".ssh", tmp_path / "files" / "corpus"
     keys.mkdir(parents=True)
     corpus.mkdir(parents=True)
-    asyncssh.generate_private_key("ssh-ed25519").write_private_key(keys / "id_ed25519")
-    (keys / "id_ed25519").chmod(0o600)
     monkeypatch.setenv("HOME", str(keys.parent))
     monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
     (corpus / "a.txt").write_bytes(text(DOCUMENTS) * 12)
@@ -88,7 +72,7 @@ def test_a_folder_is_listed_and_its_files_are_read_at_once(
     (corpus / "c.jsonl.gz").write_bytes(gzip.compress(lines(DOCUMENTS)))
 
     found: list[bytes] = []
-    with _server(corpus.parent) as port:
+    with _server(corpus.parent, keys / "id_ed25519") as port:
         for source in (f"sftp://who@{LOOPBACK}:{port}/corpus", str(corpus)):
             out = tmp_path / f"out-{len(found)}"
             ended = bpefleet("train", source, "--vocab-size", 600, "--workers", 0, "-o", out)

@@ -10,7 +10,7 @@ from bpefleet.shared.wire import rq_keys
 from bpefleet.shared.wire.keys import FLEET_WORKER
 from bpefleet.shared.wire.shown.cells import cells_of, pack
 from bpefleet.shared.wire.shown.detail import WorkerView
-from bpefleet.shared.wire.shown.status import Failure, Running
+from bpefleet.shared.wire.shown.status import Exchanging, Failure, Running
 from tests.dashboard.browser import MARKS, opened
 from tests.dashboard.samples import post, sample_detail, sample_snapshot
 
@@ -55,6 +55,7 @@ def test_a_hundred_thousand_chunks(browser: Browser, board: Dashboard, connectio
         queued=0,
         waiting=30_000,
         workers=WORKERS,
+        exchange=Exchanging(sums=1_612, made=902, parts=58_500, bytes=2 << 30),
     )
     views = [
         WorkerView(f"host-{i}", f"h{i % 100}", i, 1e9, 60_000 + i, "count", 1e9 + i, 1, 2, 3.0, 4)
@@ -71,6 +72,7 @@ def test_a_hundred_thousand_chunks(browser: Browser, board: Dashboard, connectio
     post(connection, now, detail)
     with opened(browser, board) as page:
         page.open("/runs/sample")
+        page.shows("#chunks", "of 100,000; 902 of 1,612 sums made")
         page.shows("#legend", "failed 1,500")
         page.shows("#legend", "running 10,000")
         page.shows("#map-span", "A cell stands for 50 chunks")

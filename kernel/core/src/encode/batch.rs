@@ -9,7 +9,6 @@
 )]
 
 use super::cache::{Cache, INLINE, LONGEST_KEPT, STORED};
-use super::greedy::Scratch;
 use super::key::{Key, LONGEST};
 use super::vocabulary::Vocabulary;
 use crate::scan::Sink;
@@ -98,7 +97,7 @@ impl Ids for Number {
 /// What a thread needs to encode, kept from one text to the next.
 pub(super) struct Desk {
     pub(super) cache: Cache,
-    scratch: Scratch,
+    scratch: Vec<u32>,
     keys: [Key; BATCH],
     /// Start and end in the text, of pre-tokens that are too long for their keys to tell.
     spans: [(usize, usize); BATCH],
@@ -113,7 +112,7 @@ impl Desk {
     pub(super) fn new() -> Self {
         Self {
             cache: Cache::new(),
-            scratch: Scratch::default(),
+            scratch: Vec::new(),
             keys: [Key::default(); BATCH],
             spans: [(0, 0); BATCH],
         }

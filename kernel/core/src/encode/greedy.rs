@@ -3,170 +3,150 @@
 //! Pre-tokens are short, so a scan over all neighbours for the lowest rank is faster than any
 //! queue, and quadratic. Hence longer ones go through a queue: n log n for n bytes.
 
+#![allow(
+    clippy::inline_always,
+    reason = "the scan is compiled for the machine it runs on"
+)]
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::pairs::{Joined, Pairs, NEVER};
+use super::pairs::{Pairs, NEVER};
 
-/// Bytes up to which neighbours are scanned; and of most pre-tokens, which take less memory.
-const SCANNED: usize = 64;
+/// Places that a scan looks at: two of them are the ends.
+const MOST: usize = 64;
+const SOME: usize = 32;
 const FEW: usize = 16;
+
+/// Bits of a place.
+const PLACE: u32 = MOST.trailing_zeros();
 
 /// Where there is no neighbour.
 const NOWHERE: usize = usize::MAX;
 
-/// Memory that merging uses again and again.
-#[derive(Default)]
-pub(super) struct Scratch {
-    ids: Vec<u32>,
-}
-
-impl Scratch {
-    /// A single id.
-    pub(super) fn one(&mut self, id: u32) -> &[u32] {
-        self.ids.clear();
-        self.ids.push(id);
-        &self.ids
+/// Makes `numbers` those of the tokens that `pretoken` becomes.
+pub(super) fn merge(pretoken: &[u8], pairs: &Pairs, numbers: &mut Vec<u32>) {
+    numbers.clear();
+    if pretoken.len() + 2 > MOST || 256 + pairs.len() >= (NEVER >> PLACE) as usize {
+        Chain::new(pretoken, pairs).merge(numbers);
+        return;
     }
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the machine has what the function demands.
+        unsafe { scan_avx2(pretoken, pairs, numbers) };
+        return;
+    }
+    scan_any(pretoken, pairs, numbers);
 }
 
-/// The ids of `pretoken`, whose bytes begin as the tokens `bytes`.
-pub(super) fn merge<'s>(
-    pretoken: &[u8],
-    bytes: &[u32; 256],
-    pairs: &Pairs,
-    scratch: &'s mut Scratch,
-) -> &'s [u32] {
-    merge_down_to(1, pretoken, bytes, pairs, scratch)
+/// # Safety
+///
+/// The machine has AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+unsafe fn scan_avx2(pretoken: &[u8], pairs: &Pairs, numbers: &mut Vec<u32>) {
+    scan_any(pretoken, pairs, numbers);
 }
 
-/// The two tokens that the bytes of a token are just before they are the token; others if they
-/// never are.
-pub(super) fn halves<'s>(
-    token: &[u8],
-    bytes: &[u32; 256],
-    pairs: &Pairs,
-    scratch: &'s mut Scratch,
-) -> &'s [u32] {
-    merge_down_to(2, token, bytes, pairs, scratch)
-}
-
-/// Merges as long as there are more than `fewest` tokens.
-fn merge_down_to<'s>(
-    fewest: usize,
-    pretoken: &[u8],
-    bytes: &[u32; 256],
-    pairs: &Pairs,
-    scratch: &'s mut Scratch,
-) -> &'s [u32] {
-    let ids = &mut scratch.ids;
-    ids.clear();
-    ids.extend(pretoken.iter().map(|&byte| bytes[usize::from(byte)]));
-    let length = pretoken.len();
-    if length <= FEW {
-        scan::<FEW>(ids, pretoken, pairs, fewest);
-    } else if length <= SCANNED {
-        scan::<SCANNED>(ids, pretoken, pairs, fewest);
+#[inline(always)]
+fn scan_any(pretoken: &[u8], pairs: &Pairs, numbers: &mut Vec<u32>) {
+    let places = pretoken.len() + 2;
+    if places <= FEW {
+        scan::<FEW>(pretoken, pairs, numbers);
+    } else if places <= SOME {
+        scan::<SOME>(pretoken, pairs, numbers);
     } else {
-        Chain::new(std::mem::take(ids), pairs).merge(ids, fewest);
+        scan::<MOST>(pretoken, pairs, numbers);
     }
-    ids
 }
 
-/// Merges at most `N` tokens, 255 at the most. Those that are merged into others stay where they
-/// are, for to move the rest takes longer than to look at them.
-fn scan<const N: usize>(ids: &mut Vec<u32>, pretoken: &[u8], pairs: &Pairs, fewest: usize) {
+/// Merges at most `N - 2` bytes. Tokens that are merged into others stay where they are, for to
+/// move the rest takes longer than to look at them. Before the first and behind the last is
+/// [`NEVER`], which merges with nothing: so all have neighbours, and none is asked whether it has.
+#[inline(always)]
+fn scan<const N: usize>(pretoken: &[u8], pairs: &Pairs, numbers: &mut Vec<u32>) {
     let length = pretoken.len();
-    // Rank and place of each with the next.
-    let mut waiting = [GONE; N];
-    let mut made = [0; N];
+    let mut tokens = [NEVER; N];
     let mut next = [0_u8; N];
     let mut before = [0_u8; N];
-    for (at, pair) in (0_u8..).zip(pretoken.windows(2)) {
-        let joined = pairs.of_bytes(pair[0], pair[1]);
-        let place = usize::from(at);
-        (waiting[place], made[place]) = (key(joined.rank, at), joined.id);
-        (next[place], before[place + 1]) = (at + 1, at);
+    // What each becomes with the next, and its place below: the least is what merges first.
+    let mut waiting = [NEVER; N];
+    for (at, &byte) in (1_u8..).zip(pretoken) {
+        let place = usize::from(at) % N;
+        tokens[place] = u32::from(byte);
+        (next[place], before[place]) = (at + 1, at - 1);
+    }
+    for (at, pair) in (1_u8..).zip(pretoken.windows(2)) {
+        waiting[usize::from(at) % N] = key(pairs.of_bytes(pair[0], pair[1]), at);
     }
     let mut left = length;
-    while left > fewest {
-        let least = waiting[..length]
+    loop {
+        let least = waiting
             .iter()
-            .fold(GONE, |least, &key| least.min(key));
-        if least >= u64::from(NEVER) << 32 {
+            .fold(NEVER, |least, &waiting| least.min(waiting));
+        if least >= NEVER << PLACE {
             break;
         }
-        #[allow(
-            clippy::cast_possible_truncation,
-            reason = "the place is what is below the rank"
-        )]
-        let at = least as u8;
-        let place = usize::from(at);
-        let gone = usize::from(next[place]);
-        ids[place] = made[place];
-        waiting[gone] = GONE;
-        left -= 1;
+        #[allow(clippy::cast_possible_truncation, reason = "a place is below the rank")]
+        let at = least as u8 % (1 << PLACE);
+        let made = least >> PLACE;
+        let place = usize::from(at) % N;
+        let gone = usize::from(next[place]) % N;
         let after = next[gone];
+        let place_after = usize::from(after) % N;
+        let at_before = before[place];
+        let place_before = usize::from(at_before) % N;
+        tokens[place] = made;
         next[place] = after;
-        waiting[place] = GONE;
-        // The last has no next: 0.
-        if after != 0 {
-            before[usize::from(after)] = at;
-            let joined = pairs.get(ids[place], ids[usize::from(after)]);
-            (waiting[place], made[place]) = (key(joined.rank, at), joined.id);
-        }
-        if at != 0 {
-            let at = before[place];
-            let place_before = usize::from(at);
-            let joined = pairs.get(ids[place_before], ids[place]);
-            (waiting[place_before], made[place_before]) = (key(joined.rank, at), joined.id);
-        }
+        before[place_after] = at;
+        waiting[gone] = NEVER;
+        let with_after = pairs.get(made, tokens[place_after]);
+        let with_before = pairs.get(tokens[place_before], made);
+        waiting[place] = key(with_after, at);
+        waiting[place_before] = key(with_before, at_before);
+        left -= 1;
     }
-    let mut at = 0;
-    for to in 0..left {
-        ids[to] = ids[at];
-        at = usize::from(next[at]);
+    let mut at = 1;
+    for _ in 0..left {
+        numbers.push(tokens[at % N]);
+        at = usize::from(next[at % N]);
     }
-    ids.truncate(left);
 }
 
-/// More than any [`key`] of neighbours that merge.
-const GONE: u64 = u64::MAX;
-
-/// What is least for the lowest rank, and the leftmost of equals.
-#[inline]
-fn key(rank: u32, at: u8) -> u64 {
-    u64::from(rank) << 32 | u64::from(at)
+/// What is least for the lowest rank, and the leftmost of equals; of neighbours that do not merge
+/// no less than of [`NEVER`].
+#[inline(always)]
+fn key(made: u32, at: u8) -> u32 {
+    made << PLACE | u32::from(at)
 }
 
 /// Tokens side by side, of which any two neighbours can be merged in constant time.
 struct Chain<'p> {
     pairs: &'p Pairs,
-    ids: Vec<u32>,
-    /// Of each token with the next.
-    joined: Vec<Joined>,
+    tokens: Vec<u32>,
+    /// What each becomes with the next.
+    made: Vec<u32>,
     next: Vec<usize>,
     before: Vec<usize>,
     queue: BinaryHeap<Reverse<(u32, usize)>>,
 }
 
 impl<'p> Chain<'p> {
-    fn new(ids: Vec<u32>, pairs: &'p Pairs) -> Self {
-        let length = ids.len();
-        let mut joined: Vec<_> = ids
+    fn new(pretoken: &[u8], pairs: &'p Pairs) -> Self {
+        let length = pretoken.len();
+        let mut made: Vec<_> = pretoken
             .windows(2)
-            .map(|pair| pairs.get(pair[0], pair[1]))
+            .map(|pair| pairs.of_bytes(pair[0], pair[1]))
             .collect();
-        joined.push(Joined { rank: NEVER, id: 0 });
-        let waiting = joined.iter().enumerate();
-        let waiting = waiting.filter(|(_, joined)| joined.rank != NEVER);
-        let queue = waiting
-            .map(|(at, joined)| Reverse((joined.rank, at)))
-            .collect();
+        made.push(NEVER);
+        let waiting = made.iter().enumerate();
+        let waiting = waiting.filter(|&(_, &made)| made != NEVER);
+        let queue = waiting.map(|(at, &made)| Reverse((made, at))).collect();
         Self {
             pairs,
-            ids,
-            joined,
+            tokens: pretoken.iter().copied().map(u32::from).collect(),
+            made,
             next: (1..=length)
                 .map(|at| if at == length { NOWHERE } else { at })
                 .collect(),
@@ -177,21 +157,16 @@ impl<'p> Chain<'p> {
         }
     }
 
-    fn merge(mut self, ids: &mut Vec<u32>, fewest: usize) {
-        let mut length = self.ids.len();
-        while length > fewest {
-            let Some(Reverse((rank, at))) = self.queue.pop() else {
-                break;
-            };
+    fn merge(mut self, numbers: &mut Vec<u32>) {
+        while let Some(Reverse((made, at))) = self.queue.pop() {
             // What waits for a rank that the place no longer has was overtaken by another merge.
-            if self.joined[at].rank == rank {
+            if self.made[at] == made {
                 self.merge_at(at);
-                length -= 1;
             }
         }
         let mut at = 0;
-        while at != NOWHERE {
-            ids.push(self.ids[at]);
+        while at != NOWHERE && at < self.tokens.len() {
+            numbers.push(self.tokens[at]);
             at = self.next[at];
         }
     }
@@ -199,9 +174,9 @@ impl<'p> Chain<'p> {
     /// Merges the token at a place with the next.
     fn merge_at(&mut self, at: usize) {
         let gone = self.next[at];
-        self.ids[at] = self.joined[at].id;
+        self.tokens[at] = self.made[at];
         self.next[at] = self.next[gone];
-        self.joined[gone].rank = NEVER;
+        self.made[gone] = NEVER;
         if self.next[at] != NOWHERE {
             self.before[self.next[at]] = at;
         }
@@ -214,11 +189,11 @@ impl<'p> Chain<'p> {
     /// Looks up what a token becomes with the next, and queues it.
     fn look(&mut self, at: usize) {
         let next = self.next[at];
-        self.joined[at].rank = NEVER;
+        self.made[at] = NEVER;
         if next != NOWHERE {
-            self.joined[at] = self.pairs.get(self.ids[at], self.ids[next]);
-            if self.joined[at].rank != NEVER {
-                self.queue.push(Reverse((self.joined[at].rank, at)));
+            self.made[at] = self.pairs.get(self.tokens[at], self.tokens[next]);
+            if self.made[at] != NEVER {
+                self.queue.push(Reverse((self.made[at], at)));
             }
         }
     }

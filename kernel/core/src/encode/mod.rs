@@ -34,6 +34,7 @@ mod cache;
 mod documents;
 mod greedy;
 mod key;
+mod merges;
 mod pairs;
 mod special;
 #[cfg(test)]

@@ -1,29 +1,27 @@
-//! Which two tokens become which, and what comes first.
+//! Which two tokens become which.
+//!
+//! Tokens have numbers here: a byte is its own, and what is made of two has a higher one the later
+//! it is made. So the number of what two neighbours become is also their rank.
 
 use crate::prefetch::prefer_large;
 
-/// What merging two neighbours makes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Joined {
-    /// The least comes first; [`NEVER`] for neighbours that do not merge.
-    pub(super) rank: u32,
-    /// The token that they become.
-    pub(super) id: u32,
-}
-
-/// The rank of neighbours that do not merge; of no pair.
+/// What neighbours become that do not merge; the number of no token.
 pub(super) const NEVER: u32 = u32::MAX;
-
-const NONE: Joined = Joined { rank: NEVER, id: 0 };
 
 #[derive(Clone, Copy)]
 struct Slot {
     left: u32,
     right: u32,
-    joined: Joined,
+    made: u32,
 }
 
-/// Ids of two neighbours to what they become: open addressing, at most half full.
+const VACANT: Slot = Slot {
+    left: 0,
+    right: 0,
+    made: NEVER,
+};
+
+/// Two neighbours to what they become: open addressing, two thirds full at most.
 ///
 /// Most neighbours are no pair, and the table is larger than the second cache. A filter of some
 /// bits a pair, which is not, answers nine of ten such questions.
@@ -31,64 +29,64 @@ pub(super) struct Pairs {
     slots: Vec<Slot>,
     /// A bit for each pair, and by chance for some that are none.
     filter: Vec<u64>,
-    /// Of two bytes: a pre-token begins with looking up all of its own.
-    bytes: Vec<Joined>,
-    /// Brings a hash down to a slot.
+    /// Brings a hash down to a bit of the filter.
     shift: u32,
+    /// Of two bytes: a pre-token begins with looking up all of its own.
+    bytes: Vec<u32>,
+    used: usize,
 }
 
 impl Pairs {
-    /// A table of pairs; of two for the same neighbours the later counts. `ids` are those of bytes.
-    pub(super) fn new(pairs: &[(u32, u32, Joined)], ids: &[u32; 256]) -> Self {
-        let size = (2 * pairs.len()).next_power_of_two().max(2);
+    /// Room for so many pairs.
+    pub(super) fn with_capacity(pairs: usize) -> Self {
+        let size = pairs + pairs / 2 + 2;
         let mut slots = Vec::with_capacity(size);
         prefer_large(slots.spare_capacity_mut());
-        let vacant = Slot {
-            left: 0,
-            right: 0,
-            joined: NONE,
-        };
-        slots.resize(size, vacant);
-        let shift = u64::BITS - size.trailing_zeros();
-        let mut table = Self {
+        slots.resize(size, VACANT);
+        let bits = (BITS * pairs).next_power_of_two().max(64);
+        Self {
             slots,
-            filter: vec![0; (size * BITS).div_ceil(64)],
-            bytes: Vec::new(),
-            shift,
-        };
-        for &(left, right, joined) in pairs {
-            let mixed = mix(left, right);
-            let (word, bit) = table.filtered(mixed);
-            table.filter[word] |= bit;
-            let at = table.find(mixed, left, right);
-            table.slots[at] = Slot {
-                left,
-                right,
-                joined,
-            };
+            filter: vec![0; bits / 64],
+            shift: u64::BITS - bits.trailing_zeros(),
+            bytes: vec![NEVER; 1 << 16],
+            used: 0,
         }
-        let rows = ids
-            .iter()
-            .flat_map(|&left| ids.iter().map(move |&right| (left, right)));
-        table.bytes = rows.map(|(left, right)| table.get(left, right)).collect();
-        table
+    }
+
+    /// Adds a pair that is not there, one of those that there is room for: neighbours, and the
+    /// number of what they become.
+    pub(super) fn add(&mut self, left: u32, right: u32, made: u32) {
+        let mixed = mix(left, right);
+        let (word, bit) = self.filtered(mixed);
+        self.filter[word] |= bit;
+        let at = self.find(mixed, left, right);
+        self.slots[at] = Slot { left, right, made };
+        self.used += 1;
+        if let (Ok(left), Ok(right)) = (u8::try_from(left), u8::try_from(right)) {
+            self.bytes[usize::from(left) << 8 | usize::from(right)] = made;
+        }
     }
 
     /// What two bytes become.
     #[inline]
-    pub(super) fn of_bytes(&self, left: u8, right: u8) -> Joined {
+    pub(super) fn of_bytes(&self, left: u8, right: u8) -> u32 {
         self.bytes[usize::from(left) << 8 | usize::from(right)]
     }
 
     /// What two neighbours become.
     #[inline]
-    pub(super) fn get(&self, left: u32, right: u32) -> Joined {
+    pub(super) fn get(&self, left: u32, right: u32) -> u32 {
         let mixed = mix(left, right);
         let (word, bit) = self.filtered(mixed);
         if self.filter[word] & bit == 0 {
-            return NONE;
+            return NEVER;
         }
-        self.slots[self.find(mixed, left, right)].joined
+        self.slots[self.find(mixed, left, right)].made
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.used
     }
 
     /// Bytes held.
@@ -101,28 +99,30 @@ impl Pairs {
     #[inline]
     fn filtered(&self, mixed: u64) -> (usize, u64) {
         #[allow(clippy::cast_possible_truncation, reason = "less than there are bits")]
-        let at = (mixed >> (self.shift - BITS.trailing_zeros())) as usize;
+        let at = (mixed >> self.shift) as usize;
         (at / 64, 1 << (at % 64))
     }
 
     /// The slot of two neighbours, whose hash is given, or the vacant one where they would be.
     #[inline]
     fn find(&self, mixed: u64, left: u32, right: u32) -> usize {
-        let mask = self.slots.len() - 1;
         #[allow(clippy::cast_possible_truncation, reason = "less than there are slots")]
-        let mut at = (mixed >> self.shift) as usize & mask;
+        let mut at = (((mixed >> 32) * self.slots.len() as u64) >> 32) as usize;
         loop {
             let slot = &self.slots[at];
-            if slot.left == left && slot.right == right || slot.joined.rank == NEVER {
+            if slot.left == left && slot.right == right || slot.made == NEVER {
                 return at;
             }
-            at = (at + 1) & mask;
+            at += 1;
+            if at == self.slots.len() {
+                at = 0;
+            }
         }
     }
 }
 
-/// Bits of the filter for each slot: a power of two.
-const BITS: usize = 4;
+/// Bits of the filter for each pair.
+const BITS: usize = 8;
 
 /// The hash of two neighbours, by its upper bits.
 #[inline]

@@ -15,8 +15,13 @@ pub(super) struct Tokens {
     slots: Vec<(u32, u32)>,
     /// Brings a hash down to a slot.
     shift: u32,
+    /// Bits of hashes, of which most bytes that are no token have none.
+    filter: Vec<u64>,
     longest: usize,
 }
+
+/// Bits of the filter for each token.
+const BITS: usize = 8;
 
 impl Tokens {
     /// Room for so many tokens.
@@ -27,17 +32,9 @@ impl Tokens {
             all: Vec::with_capacity(tokens),
             slots: vec![(0, 0); slots],
             shift: u64::BITS - slots.trailing_zeros(),
+            filter: vec![0; (BITS * tokens).next_power_of_two().max(64) / 64],
             longest: 0,
         }
-    }
-
-    /// These tokens.
-    pub(super) fn of(tokens: &[(&[u8], u32)]) -> Self {
-        let mut made = Self::with_capacity(tokens.len());
-        for &(token, id) in tokens {
-            made.add(token, id);
-        }
-        made
     }
 
     /// Adds a token, one of those that there is room for; `false` if its bytes are there already.
@@ -51,6 +48,8 @@ impl Tokens {
         self.all.push(Token { end, id });
         let number = u32::try_from(self.all.len()).expect("an id each, of 32 bits");
         self.slots[vacant] = (half(hash), number);
+        let (word, bit) = self.filtered(hash);
+        self.filter[word] |= bit;
         self.longest = self.longest.max(bytes.len());
         true
     }
@@ -60,7 +59,12 @@ impl Tokens {
         if bytes.len() > self.longest {
             return None;
         }
-        let found = self.find(bytes, xxh3_64(bytes)).ok()?;
+        let hash = xxh3_64(bytes);
+        let (word, bit) = self.filtered(hash);
+        if self.filter[word] & bit == 0 {
+            return None;
+        }
+        let found = self.find(bytes, hash).ok()?;
         Some(self.all[found].id)
     }
 
@@ -78,7 +82,16 @@ impl Tokens {
     /// Bytes held.
     pub(super) fn memory_bytes(&self) -> usize {
         let tokens = self.all.capacity() * size_of::<Token>();
-        self.bytes.capacity() + tokens + size_of_val(&self.slots[..])
+        let tables = size_of_val(&self.slots[..]) + size_of_val(&self.filter[..]);
+        self.bytes.capacity() + tokens + tables
+    }
+
+    /// Where the filter has the bit of a hash: by the lowest bits, as the slot is by the highest.
+    #[inline]
+    fn filtered(&self, hash: u64) -> (usize, u64) {
+        #[allow(clippy::cast_possible_truncation, reason = "the lower bits")]
+        let at = hash as usize & (64 * self.filter.len() - 1);
+        (at / 64, 1 << (at % 64))
     }
 
     fn token(&self, at: usize) -> &[u8] {

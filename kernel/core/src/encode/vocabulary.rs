@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::greedy::{halves, merge, Scratch};
-use super::pairs::{Joined, Pairs, NEVER};
+use super::merges::{self, Merges};
+use super::pairs::NEVER;
 use super::tokens::Tokens;
 
 /// Tokens that cannot be encoded by. See [`Vocabulary`].
@@ -39,10 +39,9 @@ impl std::error::Error for VocabularyError {}
 
 /// Tokens with their ids, and the order in which neighbours merge.
 pub struct Vocabulary {
-    bytes: [u32; 256],
-    pairs: Pairs,
-    /// Pre-tokens that are the token of their bytes although merging does not make it.
-    whole: Tokens,
+    merges: Merges,
+    /// Those that a pre-token of their bytes becomes, as nearly all of them do.
+    tokens: Tokens,
     size: usize,
 }
 
@@ -54,33 +53,10 @@ impl Vocabulary {
     /// [`VocabularyError`].
     pub fn from_ranks<T: AsRef<[u8]>>(ranks: &[(T, u32)]) -> Result<Self, VocabularyError> {
         let (bytes, tokens) = tokens_of(ranks)?;
-        let mut ways = Vec::new();
-        for (token, id) in tokens.iter() {
-            for at in 1..token.len() {
-                let (left, right) = token.split_at(at);
-                if let (Some(left), Some(right)) = (tokens.get(left), tokens.get(right)) {
-                    ways.push((left, right, Joined { rank: id, id }));
-                }
-            }
-        }
-        // Neighbours that join to a token are what merging its bytes alone comes to: until they
-        // join, nothing beside them took part, or it would have taken a part of them. So of all
-        // ways to divide a token one is ever met, at most, and a small table is a fast one.
-        let every = Pairs::new(&ways, &bytes);
-        let mut scratch = Scratch::default();
-        let (mut met, mut whole) = (Vec::new(), Vec::new());
-        for (token, id) in tokens.iter() {
-            match *halves(token, &bytes, &every, &mut scratch) {
-                [left, right] => met.push((left, right, Joined { rank: id, id })),
-                [_] => {}
-                _ => whole.push((token, id)),
-            }
-        }
         Ok(Self {
-            bytes,
-            pairs: Pairs::new(&met, &bytes),
-            whole: Tokens::of(&whole),
+            merges: merges::of_ranks(&tokens, &bytes),
             size: tokens.len(),
+            tokens,
         })
     }
 
@@ -96,41 +72,28 @@ impl Vocabulary {
         whole: bool,
     ) -> Result<Self, VocabularyError> {
         let (bytes, tokens) = tokens_of(vocabulary)?;
-        let mut pairs = Vec::with_capacity(merges.len());
-        for (index, (left, right)) in merges.iter().enumerate() {
-            let (left, right) = (left.as_ref(), right.as_ref());
-            let rank = u32::try_from(index).ok().filter(|&rank| rank < NEVER);
-            let ids = (tokens.get(left), tokens.get(right));
-            match (rank, ids, tokens.get(&[left, right].concat())) {
-                (Some(rank), (Some(left), Some(right)), Some(id)) => {
-                    pairs.push((left, right, Joined { rank, id }));
-                }
-                _ => return Err(VocabularyError::Merge(index)),
-            }
-        }
-        let (pairs, mut scratch) = (Pairs::new(&pairs, &bytes), Scratch::default());
-        let not_merged = tokens
-            .iter()
-            .filter(|&(token, id)| *merge(token, &bytes, &pairs, &mut scratch) != [id]);
-        let whole = if whole {
-            not_merged.collect()
+        let size = tokens.len();
+        let merges = merges::of_list(&tokens, &bytes, merges).map_err(VocabularyError::Merge)?;
+        let tokens = if whole {
+            tokens
         } else {
-            Vec::new()
+            merges.those_made(&tokens)
         };
         Ok(Self {
-            bytes,
-            pairs,
-            whole: Tokens::of(&whole),
-            size: tokens.len(),
+            merges,
+            tokens,
+            size,
         })
     }
 
     /// The ids of a pre-token, in `scratch` until it is used again.
-    pub(super) fn encode<'s>(&self, pretoken: &[u8], scratch: &'s mut Scratch) -> &'s [u32] {
-        if let Some(id) = self.whole.get(pretoken) {
-            return scratch.one(id);
+    pub(super) fn encode<'s>(&self, pretoken: &[u8], scratch: &'s mut Vec<u32>) -> &'s [u32] {
+        if let Some(id) = self.tokens.get(pretoken) {
+            scratch.clear();
+            scratch.push(id);
+            return scratch;
         }
-        merge(pretoken, &self.bytes, &self.pairs, scratch)
+        self.merges.encode(pretoken, scratch)
     }
 
     /// The number of tokens.
@@ -140,7 +103,7 @@ impl Vocabulary {
 
     /// Bytes held.
     pub(super) fn memory_bytes(&self) -> usize {
-        size_of::<Self>() + self.whole.memory_bytes() + self.pairs.memory_bytes()
+        size_of::<Self>() + self.tokens.memory_bytes() + self.merges.memory_bytes()
     }
 }
 

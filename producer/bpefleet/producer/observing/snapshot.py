@@ -14,6 +14,8 @@ from bpefleet.producer.files.lock import LOCK, holder
 from bpefleet.producer.observing.expected_text import ExpectedText
 from bpefleet.producer.store.directory import PLAN, RunDirectory
 from bpefleet.producer.store.history import ATTEMPTS, given_up
+from bpefleet.producer.store.ledgers.counted import told_of
+from bpefleet.producer.store.ledgers.exchanged import read_parts
 from bpefleet.producer.store.mixture import source_views
 from bpefleet.producer.store.opening import read_settled
 from bpefleet.shared.errors import OutputError
@@ -95,6 +97,7 @@ def at_rest(directory: RunDirectory, now: float) -> Snapshot:
         tokens=tokens,
         documents=documents,
         written=tokens if plan.encoding and directory.complete else 0,
+        exchange=None if plan.encoding else told_of(read_parts(directory.counts)),
     )
 
 

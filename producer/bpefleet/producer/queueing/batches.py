@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _AT_ONCE: Final = 512
 """Questions in a pipeline: some milliseconds of work for either side."""
+_AT_ONCE_ON_LOOP: Final = 128
+"""Likewise on an event loop, which has its turn after each."""
 _WRONG_TYPE: Final = "WRONGTYPE"
 
 _Key = TypeVar("_Key")
@@ -48,7 +50,7 @@ async def answers_async(
 ) -> list[Any]:
     """Likewise on an event loop, which has its turn between the pipelines."""
     found: list[Any] = []
-    for batch in batches(keys):
+    for batch in batches(keys, _AT_ONCE_ON_LOOP):
         async with redis.pipeline(transaction=False) as pipeline:
             for key in batch:
                 ask(pipeline, key)

@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from bpefleet.producer.queueing.batches import answers_async
+from bpefleet.producer.queueing.batches import answers_async, batches
 from bpefleet.producer.queueing.serving.workers_seen import WorkersSeen
 from bpefleet.shared.process.text import printable
 from bpefleet.shared.wire import rq_keys
@@ -39,6 +39,8 @@ _SLICE: Final = 10_000
 """Entries of the queue that are read at once."""
 _GLANCED: Final = 1000
 """Chunks that a glance looks at, at the most."""
+_NAMED_AT_ONCE: Final = 4096
+"""Jobs whose names are made at once, in some milliseconds."""
 _FIELDS: Final = [rq_keys.STATUS, rq_keys.WORKER_NAME, STAGE_FIELD, REFUSED_FIELD]
 
 
@@ -187,7 +189,10 @@ class Sweep:
         order in which a job passes through them, so that none is missed on its way: the queue, the
         list of jobs that are taken, the job's own hash.
         """
-        names = {unit: self._job(unit).encode() for unit in units}
+        names: dict[Unit, bytes] = {}
+        for some in batches(units, _NAMED_AT_ONCE):
+            names.update((unit, self._job(unit).encode()) for unit in some)
+            await asyncio.sleep(0)  # others have their turn
         waiting = await self._listed(rq_keys.WAITING)
         taken = await self._listed(rq_keys.TAKEN)
         others = [unit for unit in units if names[unit] not in waiting]

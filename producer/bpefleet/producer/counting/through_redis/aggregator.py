@@ -114,7 +114,14 @@ class Aggregator:
             ledger=session.counted,
             status=session.status,
             counting=session.counting,
-            detail=PageDetail(plan.run, session.counted, self.states, attempts, self._sweep),
+            detail=PageDetail(
+                plan.run,
+                session.counted,
+                self.states,
+                attempts,
+                self._sweep,
+                sums=self._reducing.states if self._reducing else None,
+            ),
         )
         self._folding = Folding(
             plan,

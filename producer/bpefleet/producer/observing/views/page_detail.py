@@ -35,11 +35,20 @@ class PageDetail:
     """Puts together what the page shows."""
 
     def __init__(
-        self, run: str, ledger: Settled, states: ChunkStates, attempts: AttemptsSeen, sweep: Sweep
+        self,
+        run: str,
+        ledger: Settled,
+        states: ChunkStates,
+        attempts: AttemptsSeen,
+        sweep: Sweep,
+        *,
+        sums: ChunkStates | None = None,
     ) -> None:
+        """Prepare to put it together; `sums` stand where those of an exchange do."""
         self._run = run
         self._ledger = ledger
         self._states = states
+        self._sums = sums
         self._attempts = attempts
         self._sweep = sweep
         self._series = TimeSeries[Sample](_MOST_SAMPLES)
@@ -97,6 +106,10 @@ class PageDetail:
     def _worker(self, seen: Seen) -> WorkerView:
         done = self._attempts.workers[seen.name]
         chunk, doing, since = self._states.work_of(seen.name)
+        if chunk is None and self._sums is not None:
+            unit, _, begun = self._sums.work_of(seen.name)
+            if unit is not None:
+                doing, since = self._sums.kind.unit(unit), begun
         return WorkerView(
             name=seen.name,
             host=seen.host,
