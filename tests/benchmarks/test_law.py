@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks.corpora import Corpora
-from benchmarks.law import Law, line
+from benchmarks.law import line
 from benchmarks.parts import heaps
 from benchmarks.settings import Settings
 from benchmarks.simulation.synthetic import ENGLISH, counts_of, spell
@@ -32,11 +32,10 @@ def test_different_words_grow_by_the_law() -> None:
 
 
 def test_the_tail_falls_by_the_law() -> None:
-    law = Law(beta=0.8, scale=3.0)
-    drawn = law.draw(1_000_000, 1)
-    ranks = [round(2000 * 1.2**step) for step in range(10)]
+    drawn = ENGLISH.draw(1_000_000, 1)
+    ranks = [round(1.5 * ENGLISH.head * 1.2**step) for step in range(10)]
     exponent, _ = line([(rank, drawn[rank]) for rank in ranks])
-    assert exponent == pytest.approx(-1 / law.beta, rel=0.05)
+    assert exponent == pytest.approx(-1 / ENGLISH.beta, rel=0.02)
 
 
 def test_ranks_are_spelled_in_their_own_way() -> None:

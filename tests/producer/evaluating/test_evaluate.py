@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import tokenizers
 
+from bpefleet import evaluate
 from bpefleet.producer import train
 from bpefleet.producer.store.ledgers.encoded_ledger import read_encoded
+from bpefleet.shared.errors import UsageError
 from bpefleet.shared.tokenizer import Tokenizer
 from tests.command import bpefleet
 from tests.texts import english
@@ -170,3 +172,8 @@ def test_workers_take_byte_level_tokenizers(corpus: Path, tmp_path: Path) -> Non
     assert done.returncode == 2
     assert "is no byte-level BPE" in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_a_dashboard_looks_at_workers_only(runs: list[Path], corpus: Path) -> None:
+    with pytest.raises(UsageError, match="nothing for a dashboard to look at"):
+        evaluate([str(corpus / "plain.txt")], [str(runs[0])], dashboard=True)

@@ -80,6 +80,11 @@ def evaluate(
         BpefleetError: It cannot be done; the class and the text say why and what to do.
     """
     if out is None and not (work.get("workers") or work.get("redis")):
+        if work.get("dashboard") or work.get("dashboard_stay"):
+            raise UsageError(
+                "there is nothing for a dashboard to look at: it is done in this process",
+                hint="have workers do it: --workers 2",
+            )
         return evaluate_here(
             sources,
             tokenizers,

@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from bpefleet.producer.planning.columns.source_file import SourceFile
 
 PLAN: Final = walk.PLAN
+_LONGEST_HEAD: Final = 1 << 26
+"""Bytes of a plan's first line, which names the sources of a mixture, but no files."""
 COUNTS: Final = "counts"
 
 
@@ -132,7 +134,7 @@ class RunDirectory:
             OutputError: It is no run directory, is damaged, or is of another version.
         """
         with _explained(path), reading(path / PLAN) as file:
-            first = head_of(file.readline(LARGEST))
+            first = head_of(file.readline(_LONGEST_HEAD))
             if (version := AnyPlan.from_bytes(first).version) != PLAN_VERSION:
                 raise OutputError(
                     f"{path}: the plan has version {version}, this program reads {PLAN_VERSION}",
