@@ -270,6 +270,16 @@ def test_a_sum_of_other_counts_is_found_out_where_it_is_read(bench: Bench) -> No
     assert bench.ledger.folded().payload == bench.straight()
 
 
+def test_a_sound_payload_that_the_key_does_not_vouch_for_is_none(bench: Bench) -> None:
+    bench.words[0] = {"one": 2, "two": 1}  # as many, as long
+    other = bench.payload(0)
+    part = bench.there.ledger.parts.held[0].parts[0]
+    assert len(other) == part.size
+    (bench.folder / "exchange" / RUN / part.file).write_bytes(other)
+    assert bench.reduce(0).damaged == (0,)
+    assert not bench.there.is_good(part, SIGNER)
+
+
 def test_ranges_replace_what_they_were_made_from_once_all_are_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
