@@ -175,6 +175,7 @@ _KINDS: Final = {
         NotTextError,
         SourceChangedError,
         StoreError,
+        FullError,
         ExhaustedError,
         OutputError,
         QueueError,

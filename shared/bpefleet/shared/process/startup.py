@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import ctypes
 import gc
 from contextlib import suppress
 from typing import Final
@@ -49,6 +48,8 @@ def keep_freed_memory() -> None:
     Without that, counting JSON Lines takes 4 to 7 % less CPU time, plain text from a store 7 %.
     Other systems' allocators have no such setting, and are left alone.
     """
+    import ctypes  # noqa: PLC0415  Windows is refused after this module's import, in one line
+
     with suppress(OSError, AttributeError):
         libc = ctypes.CDLL(None)
         libc.mallopt(_MMAP_THRESHOLD, _ON_HEAP)

@@ -14,6 +14,7 @@ from typing import Any, Final, Self, cast
 import redis
 import redis.asyncio
 from redis import exceptions as redis_errors
+from redis._parsers import _RESP2Parser
 from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import ExponentialBackoff, NoBackoff
 from redis.retry import Retry
@@ -172,4 +173,8 @@ def check(url: str, role: Role | None = None) -> None:
 
 def _from_url(client: Any, url: str, **options: Any) -> Any:
     parsed(url)  # says what is wrong, where redis-py would quote the password
+    if scheme(url) == "rediss" and client is not redis.asyncio.Redis:
+        # With hiredis, redis-py takes the tickets that TLS 1.3 sends after its handshake for an
+        # answer that nobody asked for, and refuses the connection (8.1.0).
+        options["parser_class"] = _RESP2Parser
     return client.from_url(target(url), **options)
