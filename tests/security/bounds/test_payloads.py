@@ -46,9 +46,7 @@ def test_a_payload_beyond_the_cap_is_not_written(
 ) -> None:
     """The workers' cap, in a real worker."""
     command = [sys.executable, "-P", "-c", textwrap.dedent(_WITH_A_SMALL_CAP), "-n", "1"]
-    worker = subprocess.Popen(
-        command, env={**os.environ, "BPEFLEET_REDIS": redis_url}, stderr=subprocess.DEVNULL
-    )
+    worker = subprocess.Popen(command, env={**os.environ, "BPEFLEET_REDIS": redis_url})
     try:
         put(connection, make_spec((corpus, 0, 100), pattern="gpt2"), chunk=0)
         put(connection, make_spec(whole(corpus), pattern="gpt2"), chunk=1)
