@@ -103,6 +103,7 @@ def test_a_worker_dies_and_its_chunk_is_encoded_again(
     assert not list(out.glob("pieces/*"))
 
 
+@pytest.mark.slow
 def test_an_evaluation_whose_processes_die_is_gone_on_with(
     corpus: Corpus, launch: Launcher, tmp_path: Path
 ) -> None:

@@ -99,7 +99,10 @@ def _counted_or_over(run: Command, out: Path, least: int) -> bool:
     return counted(out) >= least or run.ended
 
 
-@pytest.mark.parametrize("producer", ["", _RANGES], ids=["whole", "ranges"])
+@pytest.mark.parametrize(
+    "producer",
+    [pytest.param("", id="whole", marks=pytest.mark.slow), pytest.param(_RANGES, id="ranges")],
+)
 def test_a_work_horse_that_dies_at_a_sum_costs_that_attempt_alone(
     many: Task,
     launch: Launcher,
