@@ -18,7 +18,7 @@ from bpefleet.shared.pretokens.patterns import Pattern, resolve
 from bpefleet.shared.tokenizer.encoding import Encoded, Errors, TextEncoder
 from bpefleet.shared.tokenizer.files.engines import huggingface_tokenizer, tiktoken_encoding
 from bpefleet.shared.tokenizer.files.gpt2 import read_merges, read_vocab
-from bpefleet.shared.tokenizer.files.merges import merges_of, ranks_of
+from bpefleet.shared.tokenizer.files.merges import ranks_of
 from bpefleet.shared.tokenizer.files.post_processor import Around, around
 from bpefleet.shared.tokenizer.places import Located, locate
 from bpefleet.shared.tokenizer.specials import allowed_special_tokens
@@ -119,7 +119,7 @@ class Tokenizer:
     @cached_property
     def merges(self) -> list[tuple[bytes, bytes]]:
         """Pairs of tokens (bytes) in the order in which they are merged."""
-        return merges_of(self.ranks)
+        return self._encoder.merges()
 
     @cached_property
     def spelled(self) -> dict[bytes, str]:
