@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from bpefleet.producer.store.directory import COUNTS
+from bpefleet.producer.store.exchanged.journal import EXCHANGED, read_parts
 from bpefleet.producer.store.history import read_attempts
-from bpefleet.producer.store.ledgers.exchanged import EXCHANGED, read_parts
 from bpefleet.shared.tokenizer.files.names import MANIFEST
 from tests.command import bpefleet
 from tests.eventually import eventually

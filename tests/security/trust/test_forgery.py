@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from bpefleet.kernel import Counts
 from bpefleet.producer.store.history import read_attempts
-from bpefleet.producer.store.ledgers.ledger_format import read_index
+from bpefleet.producer.store.ledgers.standing import read_index
 from bpefleet.shared.process.repeated_warnings import FEW
 from bpefleet.shared.queue.jobs import FleetJob, build_job, fleet_queue
 from bpefleet.shared.queue.serializer import JsonSerializer
