@@ -299,20 +299,15 @@ def last_attempts(
 
 
 class History:
-    """The attempts of one kind in a running run, read as they are added.
-
-    Attributes:
-        attempts: By chunk, each chunk's in order, as of the last look.
-    """
+    """The attempts of one kind in a running run, read as they are added."""
 
     def __init__(self, directory: Path, job: str = COUNT.name) -> None:
         self._job = job
-        self.attempts: dict[int, list[Attempt]] = {}
         self._path = directory / ATTEMPTS
         self._read = 0
 
-    def look(self) -> None:
-        """Read what was added since the last look.
+    def new(self) -> Iterator[Attempt]:
+        """Those that were added since the last time.
 
         Raises:
             OutputError: The history cannot be read.
@@ -325,7 +320,7 @@ class History:
                 self._read += len(line)
                 for attempt in _parse(line):
                     if attempt.job == self._job:
-                        self.attempts.setdefault(attempt.chunk, []).append(attempt)
+                        yield attempt
 
 
 def _attempts_in(path: Path) -> Iterator[Attempt]:
