@@ -27,8 +27,8 @@ from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.queueing.enqueue import Enqueuer
 from bpefleet.producer.spooling.arrived import Arrived
 from bpefleet.producer.store.directory import RunDirectory
+from bpefleet.producer.store.exchanged.counted import AllCounted
 from bpefleet.producer.store.history import Journal
-from bpefleet.producer.store.ledgers.counted import AllCounted
 from bpefleet.producer.store.stop import Stop
 from bpefleet.shared.redis.connect import connect, connect_async
 from bpefleet.shared.wire.keys import QUEUE, events_key, job_id, payload_key, run_and_chunk

@@ -23,7 +23,7 @@ from bpefleet.producer.store.history import (
     Journal,
     read_attempts,
 )
-from bpefleet.producer.store.ledgers.ledger_format import read_index
+from bpefleet.producer.store.ledgers.standing import read_index
 from bpefleet.shared.errors import ExitCode
 from bpefleet.shared.tokenizer.files.names import MANIFEST
 from bpefleet.shared.wire.keys import detail_key

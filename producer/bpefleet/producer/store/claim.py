@@ -17,8 +17,8 @@ from bpefleet.producer.files.atomic import TEMPORARY, sync_folder
 from bpefleet.producer.files.lock import LOCK, is_lock, locked
 from bpefleet.producer.spooling import spool
 from bpefleet.producer.store.directory import COUNTS, PLAN, RunDirectory
+from bpefleet.producer.store.exchanged.journal import empty_exchange
 from bpefleet.producer.store.history import ATTEMPTS
-from bpefleet.producer.store.ledgers.exchanged import empty_exchange
 from bpefleet.producer.store.stop import CANCEL
 from bpefleet.shared.errors import InterruptedRunError, OutputError
 from bpefleet.shared.tokenizer.files.names import MANIFEST

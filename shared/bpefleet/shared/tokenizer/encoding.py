@@ -163,6 +163,11 @@ class TextEncoder:
         )
         return Encoded(memoryview(found.ids), memoryview(found.ends), found.replaced)
 
+    def merges(self) -> list[tuple[bytes, bytes]]:
+        """The pairs of tokens that ever merge, in the order in which they do."""
+        tokens = {number: token for token, number in self._ranks.items()}
+        return [(tokens[left], tokens[right]) for left, right in self._kernel.merges()]
+
     def located(
         self, text: str, special: Sequence[str] | None = None
     ) -> list[tuple[int, int, int]]:

@@ -125,6 +125,7 @@ def _of_json(path: Path, content: bytes) -> Tokenizer:
             pattern=parts.pattern,
             merges=parts.merges,
             ignore_merges=parts.ignore_merges,
+            post_processor=parts.post_processor,
         )
     except tokenizer_json.OtherKindError as error:
         return _foreign(path, content, str(error))

@@ -17,8 +17,8 @@ from bpefleet.kernel import Counts, FoldedCounts
 from bpefleet.producer.counting.exchange import sums
 from bpefleet.producer.counting.exchange.elsewhere import Elsewhere
 from bpefleet.producer.counting.kinds.store_reduced import StoreReduced
-from bpefleet.producer.store.ledgers.exchange_parts import Counted
-from bpefleet.producer.store.ledgers.exchanged import Exchanged, read_parts
+from bpefleet.producer.store.exchanged.journal import Exchanged, read_parts
+from bpefleet.producer.store.exchanged.parts import Counted
 from bpefleet.producer.store.ledgers.ledger import Ledger
 from bpefleet.producer.store.ledgers.ledger_format import Totals
 from bpefleet.shared.exchange.names import new_name

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bpefleet.producer.queueing.chunk_states import ChunkStates
     from bpefleet.producer.queueing.sweep import Sweep
     from bpefleet.producer.spooling.arrived import Arrived
-    from bpefleet.producer.store.ledgers.counted import AllCounted
+    from bpefleet.producer.store.exchanged.counted import AllCounted
     from bpefleet.shared.wire.shown.status import Snapshot
 
 _RATE_OVER: Final = 30.0

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from bpefleet.producer.files.atomic import open_regular, sync_folder, unwritable
-from bpefleet.producer.store.ledgers.exchange_parts import (
+from bpefleet.producer.store.exchanged.parts import (
     READ,
     VERSION,
     Begun,
