@@ -8,6 +8,8 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import pytest
+
 from bpefleet.shared.exchange.place import exchange_at
 from bpefleet.shared.stores.listing import found
 from bpefleet.shared.stores.writing import put
@@ -18,8 +20,6 @@ from tests.stores.serving import Relay, served
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 NAME = "1-0123456789abcdef.counts"
 FAULTS = ("500", "", "503", "")
@@ -41,6 +41,7 @@ class Turns:
             return fault
 
 
+@pytest.mark.slow
 def test_a_store_that_fails_now_and_then(s3_server: str, bucket: str, tmp_path: Path) -> None:
     put(f"{bucket}/exchange/precious", b"of others")
     (tmp_path / "a.txt").write_bytes(text(DOCUMENTS))
