@@ -123,6 +123,15 @@ impl Encoder {
         self.encoder.memory_bytes()
     }
 
+    /// The merges that the vocabulary comes to.
+    ///
+    /// Returns:
+    ///     The ids of each two neighbours that ever become a token, in the order in which they do.
+    ///     A token that merging never makes has none.
+    fn merges(&self, py: Python<'_>) -> Vec<(u32, u32)> {
+        py.detach(|| self.encoder.merges())
+    }
+
     /// The ids of a text.
     ///
     /// The GIL is released meanwhile, unless the text is short.

@@ -42,6 +42,7 @@ class Turns:
             return fault
 
 
+@pytest.mark.slow
 def test_a_store_that_fails_now_and_then(s3_server: str, bucket: str, tmp_path: Path) -> None:
     put(f"{bucket}/exchange/precious", b"of others")
     (tmp_path / "a.txt").write_bytes(text(DOCUMENTS))

@@ -131,6 +131,7 @@ def test_merging_tells_the_time_left(text: Path, tmp_path: Path) -> None:
     assert (shown[-1].stage, shown[-1].eta) == (DONE, None)
 
 
+@pytest.mark.slow
 def test_page_and_command_line_tell_the_same_of_attempts_and_times(
     browser: Browser, board: Dashboard, redis_url: str, texts: Path, tmp_path: Path
 ) -> None:

@@ -75,6 +75,7 @@ def test_a_run_from_beginning_to_end(
     assert artifacts(out) == expected
 
 
+@pytest.mark.slow
 def test_what_goes_wrong_goes_right_under_them(
     urls: Urls, corpus: Path, expected: dict[str, bytes], tmp_path: Path
 ) -> None:

@@ -120,7 +120,7 @@ def test_planted_and_overwritten_jobs_do_nothing(  # noqa: PLR0917  fixtures
     assert not _heard(listener)
 
 
-@pytest.mark.crossed(2)
+@pytest.mark.slow
 def test_what_rq_would_repeat_retry_or_hold_back_is_counted_once(  # noqa: PLR0917  fixtures
     redis_url: str, connection: Redis, corpus: Path, expected: dict[str, bytes], trap: Trap,
     tmp_path: Path, key_options: list[str],

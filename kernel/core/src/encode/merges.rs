@@ -127,6 +127,16 @@ impl Merges {
         scratch
     }
 
+    /// The ids of each two neighbours that merge, by rank.
+    pub(super) fn pairs(&self) -> Vec<(u32, u32)> {
+        let mut made: Vec<_> = self.pairs.iter().collect();
+        made.sort_unstable_by_key(|&(.., number)| number);
+        let id = |number: u32| self.ids[number as usize];
+        made.into_iter()
+            .map(|(left, right, _)| (id(left), id(right)))
+            .collect()
+    }
+
     /// Those tokens that merging makes.
     pub(super) fn those_made(&self, tokens: &Tokens) -> Tokens {
         let ids: HashSet<_> = self.ids.iter().collect();

@@ -120,6 +120,13 @@ impl Encoder {
         Documents { data, offsets }.encode(self, options, tick)
     }
 
+    /// The merges that the vocabulary comes to: the ids of each two neighbours that ever become a
+    /// token, in the order in which they do. There are none for tokens that are never made.
+    #[must_use]
+    pub fn merges(&self) -> Vec<(u32, u32)> {
+        self.vocabulary.merges()
+    }
+
     /// The number of tokens, without the special ones.
     #[must_use]
     pub fn len(&self) -> usize {

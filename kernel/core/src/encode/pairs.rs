@@ -84,6 +84,12 @@ impl Pairs {
         self.slots[self.find(mixed, left, right)].made
     }
 
+    /// All of them: neighbours, and the number of what they become.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
+        let met = self.slots.iter().filter(|slot| slot.made != NEVER);
+        met.map(|slot| (slot.left, slot.right, slot.made))
+    }
+
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.used

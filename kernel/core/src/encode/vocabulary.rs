@@ -96,6 +96,11 @@ impl Vocabulary {
         self.merges.encode(pretoken, scratch)
     }
 
+    /// The ids of each two neighbours that are ever merged, in the order in which they are.
+    pub(super) fn merges(&self) -> Vec<(u32, u32)> {
+        self.merges.pairs()
+    }
+
     /// The number of tokens.
     pub(super) fn len(&self) -> usize {
         self.size

@@ -391,6 +391,13 @@ class Encoder:
     @property
     def memory(self) -> int:
         """Bytes of memory held: of the vocabulary, and of the caches that no call is using."""
+    def merges(self) -> list[tuple[int, int]]:
+        """The merges that the vocabulary comes to.
+
+        Returns:
+            The ids of each two neighbours that ever become a token, in the order in which they do.
+            A token that merging never makes has none.
+        """
     def encode(self, text: str | Buffer, allowed_special: Sequence[str] | None = None) -> list[int]:
         """The ids of a text.
 

@@ -19,6 +19,7 @@ from bpefleet.shared.errors import SourceChangedError, SourceError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import BinaryIO
 
     from bpefleet.shared.corpus.files import File
     from bpefleet.shared.corpus.tables.columns import RowSampler, Texts
@@ -161,8 +162,8 @@ def _table(file: File, path: str) -> Iterator[Any]:
             hint="pip install 'bpefleet[parquet]', on every machine that counts",
         ) from None
     try:
-        with file.stream() as plain:
-            yield pa.PythonFile(plain, mode="r")
+        with file.stream() as plain, _read_by_arrow(plain) as source:
+            yield source
     except (
         pa.ArrowInvalid,
         pa.ArrowNotImplementedError,
@@ -176,6 +177,18 @@ def _table(file: File, path: str) -> Iterator[Any]:
             f"{path} is damaged, or no such table: {str(error).partition(chr(10))[0]}",
             hint="copy the file again, or make it again",
         ) from error
+
+
+def _read_by_arrow(plain: BinaryIO) -> Any:
+    """A file as pyarrow reads it: by itself, where it is one of this machine.
+
+    That spares a copy of all bytes, and a tenth of the time of counting Parquet.
+    """
+    import pyarrow as pa  # noqa: PLC0415  slow to import
+
+    with suppress(OSError):  # in a store, or the system does not show what is open
+        return pa.OSFile(f"/dev/fd/{plain.fileno()}")
+    return pa.PythonFile(plain, mode="r")
 
 
 def _opened_parquet(source: Any) -> Any:
