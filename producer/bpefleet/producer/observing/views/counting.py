@@ -112,6 +112,7 @@ class CountingView:
                 holding=states.held,
                 redis_memory=sweep.redis_memory if sweep else 0,
                 unfolded=sweep.unfolded if sweep else 0,
+                full=sweep.full if sweep else 0,
                 records=ledger.totals.records,
                 absent=ledger.totals.absent,
                 sources=source_views(self._plan, ledger.by_source),

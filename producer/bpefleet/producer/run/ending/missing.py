@@ -11,6 +11,7 @@ from bpefleet.producer.store.manifest import Missing
 from bpefleet.shared.errors import (
     BpefleetError,
     ChunksFailedError,
+    DamagedSourceError,
     InterruptedRunError,
     InvalidTextError,
     NotTextError,
@@ -112,6 +113,8 @@ def _remedy(kind: type[BpefleetError], directory: RunDirectory) -> str:
         return f"{again} --errors replace, which counts U+FFFD in place of the bad bytes"
     if kind is NotTextError:
         return "convert the file, and start a new run in another directory"
+    if kind is DamagedSourceError:
+        return "mend the file, and start a new run in another directory"
     if kind is SourceChangedError:
         return "start a new run in another directory: counts of two texts never mix"
     return f"mend the cause, then: {again}"
