@@ -45,7 +45,8 @@ class ForeignTokenizer(Tokenizer):
         tokens = {
             i: token.encode() for token, i in theirs.get_vocab(with_added_tokens=True).items()
         }
-        self._make({}, special, "gpt2", tokens)
+        self._make({}, special, "gpt2")
+        self._others = tokens
         self.pattern = _NO_RULE
         self.merges = []
         if theirs.post_processor:

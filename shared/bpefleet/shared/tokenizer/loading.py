@@ -129,7 +129,7 @@ def _of_json(path: Path, content: bytes) -> Tokenizer:
         )
     except tokenizer_json.OtherKindError as error:
         return _foreign(path, content, str(error))
-    except ValueError as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise OutputError(f"{path}: no tokenizer: {error}") from None
 
 

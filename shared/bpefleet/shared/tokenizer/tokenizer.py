@@ -20,6 +20,7 @@ from bpefleet.shared.tokenizer.files.engines import huggingface_tokenizer, tikto
 from bpefleet.shared.tokenizer.files.gpt2 import read_merges, read_vocab
 from bpefleet.shared.tokenizer.files.merges import ranks_of
 from bpefleet.shared.tokenizer.files.post_processor import Around, around
+from bpefleet.shared.tokenizer.packed import Packed, PackedRanks
 from bpefleet.shared.tokenizer.places import Located, locate
 from bpefleet.shared.tokenizer.specials import allowed_special_tokens
 from bpefleet.shared.tokenizer.streaming import characters, stretches
@@ -37,11 +38,12 @@ if TYPE_CHECKING:
 class Tokenizer:
     """A byte-level BPE tokenizer.
 
+    Encoding keeps tokens in little memory: dictionaries and lists of them are made when they are
+    first asked for.
+
     Attributes:
-        vocab: Id to bytes, special tokens included.
         special_tokens: Special token to id.
         pattern: The split rule.
-        ranks: Bytes to id of all but the special tokens; a lower id merges first.
         ignore_merges: Whether a pre-token that is a token is that token, even where merging does
             not make it: as in tiktoken, where a trained vocabulary has no such tokens.
         post_processor: As `tokenizer.json` has it: what is put around a text if that is asked for.
@@ -61,7 +63,10 @@ class Tokenizer:
             ValueError: A merge's result is not in the vocabulary, or ids do not rise with the
                 merges.
         """
-        self._make(ranks_of(vocab, merges), special_tokens or {}, pattern, vocab)
+        ranks = ranks_of(vocab, merges)
+        self._make(ranks, special_tokens or {}, pattern)
+        known = set(ranks.values())
+        self._others.update(item for item in vocab.items() if item[0] not in known)
         self.merges = list(merges)
 
     @classmethod
@@ -93,33 +98,53 @@ class Tokenizer:
         if missing := [byte for byte in range(256) if bytes([byte]) not in ranks]:
             raise ValueError(f"the vocabulary has no token for the byte {missing[0]:#04x}")
         made = cls.__new__(cls)
-        vocab = {number: token for token, number in ranks.items()}
-        made._make(ranks, special_tokens or {}, pattern, vocab)
+        made._make(ranks, special_tokens or {}, pattern)
         made.ignore_merges = ignore_merges or merges is None
         made.post_processor = post_processor
         if merges is not None:
-            made._listed = made.merges = list(merges)  # noqa: SLF001  its own
+            made._by_list = True  # noqa: SLF001  its own
+            made._pack_merges(merges)  # noqa: SLF001  likewise
         return made
 
     def _make(
-        self,
-        ranks: Mapping[bytes, int],
-        special_tokens: Mapping[str, int],
-        pattern: str,
-        vocab: Mapping[int, bytes],
+        self, ranks: Mapping[bytes, int], special_tokens: Mapping[str, int], pattern: str
     ) -> None:
         self.special_tokens = dict(special_tokens)
-        self.ranks = dict(ranks)
-        self.vocab = dict(vocab) | {i: t.encode() for t, i in self.special_tokens.items()}
         self.pattern: Pattern = resolve(pattern)
         self.ignore_merges = False
         self.post_processor: Mapping[str, Any] | None = None
-        self._listed: list[tuple[bytes, bytes]] | None = None
+        self._packed = PackedRanks(ranks)
+        self._others: dict[int, bytes] = {}
+        self._sides: tuple[Packed, Packed] | None = None
+        self._by_list = False
+
+    def _pack_merges(self, merges: Sequence[tuple[bytes, bytes]]) -> None:
+        self._sides = Packed([left for left, _ in merges]), Packed([right for _, right in merges])
+        vars(self).pop("merges", None)
+
+    @cached_property
+    def ranks(self) -> dict[bytes, int]:
+        """Bytes to id of all but the special tokens; a lower id merges first."""
+        return dict(self._packed.items())
+
+    @cached_property
+    def vocab(self) -> dict[int, bytes]:
+        """Id to bytes, special tokens included."""
+        tokens = {number: token for token, number in self._packed.items()}
+        special = {number: token.encode() for token, number in self.special_tokens.items()}
+        return tokens | self._others | special
 
     @cached_property
     def merges(self) -> list[tuple[bytes, bytes]]:
         """Pairs of tokens (bytes) in the order in which they are merged."""
-        return self._encoder.merges()
+        if self._sides is None:
+            return self._encoder.merges()
+        return list(zip(*self._sides, strict=True))
+
+    @property
+    def _listed(self) -> list[tuple[bytes, bytes]] | None:
+        """The merges, if text is encoded by their order, and not by that of the ids."""
+        return self.merges if self._by_list else None
 
     @cached_property
     def spelled(self) -> dict[bytes, str]:
@@ -174,7 +199,9 @@ class Tokenizer:
             UsageError: There is no such pattern.
         """
         tokens, special = read_vocab(Path(vocab), special_tokens or ())
-        return cls(tokens, read_merges(Path(merges)), special, pattern)
+        made = cls(tokens, pairs := read_merges(Path(merges)), special, pattern)
+        made._pack_merges(pairs)
+        return made
 
     def encode(
         self,
@@ -420,7 +447,7 @@ class Tokenizer:
     @cached_property
     def _encoder(self) -> TextEncoder:
         return TextEncoder(
-            self.ranks,
+            self._packed,
             self.pattern,
             self.special_tokens,
             merges=self._listed,

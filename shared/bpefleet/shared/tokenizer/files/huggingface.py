@@ -28,8 +28,11 @@ class Parts(Protocol):
     special_tokens: dict[str, int]
     ignore_merges: bool
     pattern: Pattern
-    ranks: dict[bytes, int]
     post_processor: Mapping[str, Any] | None
+
+    @property
+    def ranks(self) -> Mapping[bytes, int]:
+        """Token to id, of all but special tokens."""
 
     @property
     def merges(self) -> list[tuple[bytes, bytes]]:
