@@ -107,6 +107,7 @@ def _installed(*words: str | Path) -> list[str]:
     return [str(Path(sys.executable).with_name("bpefleet")), *map(str, words)]
 
 
+@pytest.mark.slow
 def test_a_run_imports_nothing_from_the_current_folder(
     trap: Path, corpus: Path, tmp_path: Path
 ) -> None:

@@ -18,29 +18,26 @@ if TYPE_CHECKING:
     from bpefleet import RunResult
 
 
-class Library:
-    """One that is imported when something of it is used: whoever collects tests has no use."""
+def imported(name: str) -> Any:
+    """A library, imported when it is used: whoever collects tests has no use for it."""
+    return pytest.importorskip(name)
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(pytest.importorskip(self._name), name)
-
-
-pa, datasets, pandas, polars = map(Library, ("pyarrow", "datasets", "pandas", "polars"))
 
 TEXTS = [*english().documents[:20], None]
 HOLDERS: dict[str, Callable[[list[str | None]], Any]] = {
-    "pyarrow column": lambda texts: pa.table({"text": texts})["text"],
-    "pandas objects": lambda texts: pandas.Series(texts, dtype=object),
-    "pandas strings": lambda texts: pandas.Series(texts, dtype="string"),
-    "pandas categories": lambda texts: pandas.Series(texts, dtype="category"),
-    "polars series": lambda texts: polars.Series("text", texts),
-    "polars rows": lambda texts: polars.DataFrame({"text": texts}).iter_rows(named=True),
-    "dataset": lambda texts: datasets.Dataset.from_dict({"text": texts}),
-    "dataset column": lambda texts: datasets.Dataset.from_dict({"text": texts})["text"],
-    "dataset iterable": lambda t: datasets.Dataset.from_dict({"text": t}).to_iterable_dataset(),
+    "pyarrow column": lambda texts: imported("pyarrow").table({"text": texts})["text"],
+    "pandas objects": lambda texts: imported("pandas").Series(texts, dtype=object),
+    "pandas strings": lambda texts: imported("pandas").Series(texts, dtype="string"),
+    "pandas categories": lambda texts: imported("pandas").Series(texts, dtype="category"),
+    "polars series": lambda texts: imported("polars").Series("text", texts),
+    "polars rows": lambda texts: (
+        imported("polars").DataFrame({"text": texts}).iter_rows(named=True)
+    ),
+    "dataset": lambda texts: imported("datasets").Dataset.from_dict({"text": texts}),
+    "dataset column": lambda texts: imported("datasets").Dataset.from_dict({"text": texts})["text"],
+    "dataset iterable": lambda t: (
+        imported("datasets").Dataset.from_dict({"text": t}).to_iterable_dataset()
+    ),
 }
 
 
@@ -68,7 +65,7 @@ def test_a_dataset_that_is_loaded_is_documents(
 ) -> None:
     lines = tmp_path / "lines.jsonl"
     lines.write_text("".join(f"{json.dumps({'content': text})}\n" for text in TEXTS))
-    rows = datasets.load_dataset(
+    rows = imported("datasets").load_dataset(
         "json",
         data_files=str(lines),
         split="train",
@@ -91,14 +88,16 @@ def test_a_dataset_that_is_loaded_is_documents(
     ],
 )
 def test_a_frame_is_asked_for_its_column(tmp_path: Path, library: str, kind: str) -> None:
-    frame = getattr(Library(library), kind)({"text": ["a"]})
+    frame = getattr(imported(library), kind)({"text": ["a"]})
     with pytest.raises(UsageError, match="is of type") as raised:
         train(frame, vocab_size=400, out=tmp_path / "run", workers=0)
     assert "give the column with the texts" in raised.value.hint
 
 
 def test_a_dict_of_datasets_is_asked_for_one(tmp_path: Path) -> None:
-    splits = datasets.DatasetDict({"train": datasets.Dataset.from_dict({"text": ["a"]})})
+    splits = imported("datasets").DatasetDict(
+        {"train": imported("datasets").Dataset.from_dict({"text": ["a"]})}
+    )
     with pytest.raises(UsageError, match="DatasetDict") as raised:
         train(documents=splits, vocab_size=400, out=tmp_path / "run", workers=0)
     assert "one of its splits" in raised.value.hint

@@ -56,7 +56,7 @@ def test_a_notebook_trains_and_shows_it_in_widgets(
     slow.check(tmp_path / "async")
 
 
-@pytest.mark.crossed(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "error"),
     [("train", "InterruptedRunError"), ("await train_async", "CancelledError")],

@@ -125,6 +125,7 @@ def test_the_page_answers_while_the_run_goes_and_ends_with_it(texts: Path, tmp_p
     assert same_as_unwatched(out, texts)
 
 
+@pytest.mark.slow
 def test_it_dies_with_a_run_that_is_killed_and_comes_with_its_resumption(
     texts: Path, tmp_path: Path
 ) -> None:
@@ -143,6 +144,7 @@ def test_it_dies_with_a_run_that_is_killed_and_comes_with_its_resumption(
     assert same_as_unwatched(out, texts)
 
 
+@pytest.mark.slow
 def test_it_has_the_key_of_the_run(
     texts: Path, tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,6 +160,7 @@ def test_it_has_the_key_of_the_run(
     assert "the page at 127.0.0.1 asks to stop" in stderr
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_no_obstacle(texts: Path, tmp_path: Path) -> None:
     with ExitStack() as stack:
         with suppress(OSError):  # somebody else has it

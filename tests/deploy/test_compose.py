@@ -66,6 +66,7 @@ def test_what_the_readme_makes_keeps_its_secrets_and_its_place(tmp_path: Path) -
     assert [path.name for path in secret if path.stat().st_mode & 0o077] == []
 
 
+@pytest.mark.slow
 def test_the_readme_s_certificates_hold_where_they_are_checked_strictly(tmp_path: Path) -> None:
     """As Python does from 3.13 on: its own authority must say that it may sign certificates."""
     if not shutil.which("openssl"):
@@ -88,7 +89,7 @@ def test_redis_is_healthy(project: Project) -> None:
     assert not project.is_healthy("redis")
 
 
-@pytest.mark.crossed(2)
+@pytest.mark.slow
 def test_worker_and_producer_train(project: Project) -> None:
     seeded = random.Random(1)
     words = (

@@ -121,6 +121,7 @@ def test_what_a_worker_is_at_and_why_a_job_failed_is_told_without_markup(watched
     assert "&lt;img " in at["description"]
 
 
+@pytest.mark.slow
 def test_markup_in_jobs_acts_in_no_page(watched: Watched, tmp_path: Path) -> None:
     if not (chromium := shutil.which("chromium")):
         pytest.skip("chromium is not installed")
@@ -173,6 +174,7 @@ def _rq_info(url: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_rq_info_shows_the_queue_and_leaves_it_as_it_was(watched: Watched) -> None:
     # Between two chunks the worker is idle for a moment.
     shown = eventually(lambda: said if "busy" in (said := _rq_info(watched.redis)) else "")

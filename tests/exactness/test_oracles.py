@@ -49,7 +49,7 @@ def test_merges_are_those_of_tiktoken_which_takes_the_pair_first_seen(pattern: s
     assert oracles.tiktoken_educational(text.documents, PATTERNS[pattern], 80) == expected
 
 
-@pytest.mark.crossed(3)
+@pytest.mark.crossed(5)
 @pytest.mark.parametrize("text", TEXTS, ids=label)
 @pytest.mark.parametrize("pattern", NAMED)
 def test_pretokens_are_those_of_hugging_face(pattern: str, text: Text) -> None:

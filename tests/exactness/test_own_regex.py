@@ -63,7 +63,7 @@ def naive(made: Tokenizer) -> Encoder:
     return Encoder(made.pattern.splits, made.merges, list(made.special_tokens))
 
 
-@pytest.mark.crossed(2)
+@pytest.mark.crossed(4)
 def test_our_ids_are_those_of_what_counted(trained: Path) -> None:
     made = Tokenizer.load(trained)
     encoder = naive(made)

@@ -46,7 +46,7 @@ def found(text: str, pattern: str) -> dict[bytes, int]:
     }
 
 
-@pytest.mark.crossed(2)
+@pytest.mark.crossed(4)
 @pytest.mark.parametrize("pattern", FAMILIES)
 @pytest.mark.parametrize("context", ["a{0}b {0}1\n", "A{0}{0}'s"])
 @pytest.mark.parametrize("points", [known, pytest.param(every, marks=pytest.mark.slow)])

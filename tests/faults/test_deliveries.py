@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from bpefleet.producer.queueing.enqueue import Enqueuer
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.shared.redis.connect import connect
@@ -44,6 +46,7 @@ def test_damaged_truncated_swapped_and_expired_payloads(
     assert "its counts arrived damaged" in run.said
 
 
+@pytest.mark.slow
 def test_duplicated_and_late_results(
     slow: Task, launch: Launcher, out: Path, server: Server
 ) -> None:

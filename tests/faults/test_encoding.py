@@ -155,6 +155,7 @@ def test_ctrl_c_keeps_what_is_encoded(corpus: Corpus, launch: Launcher, tmp_path
     assert all(len(each) == 1 for each in read_attempts(out, "encode").values())
 
 
+@pytest.mark.slow
 def test_a_full_disk(corpus: Corpus, launch: Launcher, small_disk: Path) -> None:  # noqa: F811
     out = small_disk / "run"
     run = launch(*corpus.command(out, "--workers", 2))
@@ -167,6 +168,7 @@ def test_a_full_disk(corpus: Corpus, launch: Launcher, small_disk: Path) -> None
     assert found(out) == corpus.expected
 
 
+@pytest.mark.slow
 def test_a_piece_that_is_gone_is_encoded_again(
     corpus: Corpus, launch: Launcher, tmp_path: Path
 ) -> None:
@@ -181,6 +183,7 @@ def test_a_piece_that_is_gone_is_encoded_again(
     assert found(out) == corpus.expected
 
 
+@pytest.mark.slow
 def test_a_worker_writes_where_it_may_only(
     corpus: Corpus, launch: Launcher, redis_url: str, tmp_path: Path
 ) -> None:

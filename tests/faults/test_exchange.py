@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from bpefleet.producer.store.directory import COUNTS
+from bpefleet.producer.store.exchanged.journal import EXCHANGED, read_parts
 from bpefleet.producer.store.history import read_attempts
-from bpefleet.producer.store.ledgers.exchanged import EXCHANGED, read_parts
 from bpefleet.shared.tokenizer.files.names import MANIFEST
 from tests.command import bpefleet
 from tests.eventually import eventually
@@ -99,10 +99,8 @@ def _counted_or_over(run: Command, out: Path, least: int) -> bool:
     return counted(out) >= least or run.ended
 
 
-@pytest.mark.parametrize(
-    "producer",
-    [pytest.param("", id="whole", marks=pytest.mark.slow), pytest.param(_RANGES, id="ranges")],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("producer", ["", _RANGES], ids=["whole", "ranges"])
 def test_a_work_horse_that_dies_at_a_sum_costs_that_attempt_alone(
     many: Task,
     launch: Launcher,
@@ -126,6 +124,7 @@ def test_a_work_horse_that_dies_at_a_sum_costs_that_attempt_alone(
     assert not list(exchange.iterdir())
 
 
+@pytest.mark.slow
 def test_counts_that_are_lost_are_made_again(
     many: Task, launch: Launcher, out: Path, exchange: Path, drawn: random.Random
 ) -> None:
@@ -197,6 +196,7 @@ def test_a_full_exchange(many: Task, launch: Launcher, out: Path, exchange: Path
     many.check(out)
 
 
+@pytest.mark.slow
 def test_a_worker_writes_where_it_was_told_that_it_may(
     tmp_path: Path, launch: Launcher, out: Path, exchange: Path, server: Server
 ) -> None:

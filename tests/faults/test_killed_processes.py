@@ -37,6 +37,7 @@ def test_work_horses(slow: Task, launch: Launcher, out: Path, drawn: random.Rand
     assert "it is counted again, retry 1 of 3" in run.said
 
 
+@pytest.mark.slow
 def test_the_pool(slow: Task, launch: Launcher, out: Path) -> None:
     run = launch(*slow.train(out), "--workers", 2)
     eventually(lambda: counted(out) > 2)

@@ -86,7 +86,7 @@ def _says(command: Command, words: str) -> bool:
     return words in command.said
 
 
-@pytest.mark.crossed(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["dies", "freezes"])
 @pytest.mark.parametrize("when", ["idle", "busy"])
 def test_one_signal_stops_workers_while_it_is_away(

@@ -210,6 +210,7 @@ def test_cancel_while_merging(many: Task, launch: Launcher, out: Path) -> None:
     many.check(out)
 
 
+@pytest.mark.slow
 def test_cancel_while_merging_in_process(launch: Launcher, out: Path, tmp_path: Path) -> None:
     letters = random.Random(1)
     words = ("".join(letters.choices("abcdefgh", k=letters.randint(8, 30))) for _ in range(400_000))

@@ -85,7 +85,7 @@ def test_progress_is_bytes_done(loop: Callable[..., None]) -> None:
     assert 0 < done[0] < done[-1] <= len(long_text())
 
 
-@pytest.mark.crossed(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 def test_progress_is_the_merges_made_since(threads: int) -> None:
     told: list[tuple[int, int, int]] = []

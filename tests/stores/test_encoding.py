@@ -42,6 +42,7 @@ def _held(url: str) -> dict[str, bytes]:
     return {name: place_of(url).read(name, 1 << 26) for name in NAMES}
 
 
+@pytest.mark.slow
 def test_they_are_those_of_a_folder_though_the_store_fails(
     folder: Path, s3_server: str, bucket: str, tmp_path: Path
 ) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from bpefleet import open_tokens, train
 from tests.command import start
 from tests.dashboard.browser import MARKS, opened
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 pytestmark = MARKS
 
 
+@pytest.mark.slow
 def test_a_run_that_encodes_holds_is_mended_on_the_page_and_ends(
     browser: Browser, board: Dashboard, redis_url: str, texts: Path, tmp_path: Path
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from playwright.sync_api import expect
 
 from bpefleet.shared.wire import rq_keys
@@ -95,6 +96,7 @@ def test_a_hundred_thousand_chunks(browser: Browser, board: Dashboard, connectio
         page.shows("#no-fleet", "No worker")
 
 
+@pytest.mark.slow
 def test_ten_thousand_workers(browser: Browser, board: Dashboard, connection: Redis) -> None:
     with connection.pipeline(transaction=False) as pipeline:
         for number in range(WORKERS):

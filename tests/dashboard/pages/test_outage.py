@@ -20,7 +20,7 @@ pytestmark = MARKS
 SOON = 5.0
 
 
-@pytest.mark.crossed(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["dies", "freezes"])
 def test_the_page_says_so_soon_and_when_it_is_over(
     browser: Browser, tmp_path: Path, how: str

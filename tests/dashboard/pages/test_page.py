@@ -180,6 +180,7 @@ def test_merging_is_shown_and_what_it_makes_is_text(
         assert page.page.locator("#tokens img").count() == 0
 
 
+@pytest.mark.slow
 def test_the_sources_of_a_mixture_are_shown(
     browser: Browser, board: Dashboard, connection: Redis
 ) -> None:
@@ -198,6 +199,7 @@ def test_the_sources_of_a_mixture_are_shown(
         assert page.page.locator("#sources img").count() == 0
 
 
+@pytest.mark.slow
 def test_throughput_by_worker_is_there_when_the_page_is_opened_late(
     browser: Browser, board: Dashboard, connection: Redis
 ) -> None:
@@ -239,6 +241,7 @@ def test_without_the_token_the_page_only_shows(
         run.communicate(timeout=120)
 
 
+@pytest.mark.slow
 def test_the_token_leaves_the_address_and_stays_for_the_tab(
     browser: Browser, board: Dashboard
 ) -> None:
@@ -251,6 +254,7 @@ def test_the_token_leaves_the_address_and_stays_for_the_tab(
         assert page.text("#mode") == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [390, 1200])
 def test_the_page_fits_its_window_and_goes_by_keyboard(
     browser: Browser, board: Dashboard, width: int
@@ -266,6 +270,7 @@ def test_the_page_fits_its_window_and_goes_by_keyboard(
         assert max(numbers(back)) < 64
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_chunks_are_drawn_fast(
     browser: Browser, board: Dashboard, connection: Redis
 ) -> None:

@@ -56,6 +56,7 @@ def test_nothing_is_drawn_in_a_gap(browser: Browser, board: Dashboard, connectio
     assert not [x for x in painted if 0.3 < x < 0.85]
 
 
+@pytest.mark.slow
 def test_a_value_between_two_gaps_is_a_dot(
     browser: Browser, board: Dashboard, connection: Redis
 ) -> None:
@@ -87,7 +88,7 @@ def test_what_is_pointed_at_is_told_and_else_the_latest(
             page.shows("#chart-unique .u-legend", re.compile(rf"unique pre-tokens\s*{told}$"))
 
 
-@pytest.mark.crossed(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [390, 1200])
 @pytest.mark.parametrize("spacing", [1, 2.3, 50, 3000])
 def test_the_texts_of_the_axes_are_round_and_whole(

@@ -115,6 +115,7 @@ def test_the_link_appears_and_shows_the_report(
     assert abs(connection.ttl(report_key(run)) - connection.ttl(status_key(run))) <= 1
 
 
+@pytest.mark.slow
 def test_a_run_on_a_shared_redis_leaves_its_report(
     browser: Browser, board: Dashboard, redis_url: str, texts: Path, tmp_path: Path
 ) -> None:
@@ -154,6 +155,7 @@ def test_a_forged_report_runs_nothing_and_reaches_nobody(
         assert page.url == f"{board.url}/runs/{RUN}/report"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["report", "report/content"])
 def test_a_forged_report_goes_nowhere(
     browser: Browser, board: Dashboard, connection: Redis, elsewhere: tuple[str, list[str]],
@@ -239,6 +241,7 @@ def test_what_is_no_report_is_not_served(board: Dashboard, connection: Redis) ->
     assert web.get(f"{board.url}/metrics").status_code == 200  # it goes on
 
 
+@pytest.mark.slow
 def test_elsewhere_the_link_has_a_ticket_for_the_one_report(
     browser: Browser, redis_url: str, connection: Redis, tmp_path: Path
 ) -> None:
@@ -296,6 +299,7 @@ def test_how_merging_went_stays_on_the_page(redis_url: str, connection: Redis) -
         assert Snapshot.from_json(orjson.loads(data)).merging == expected
 
 
+@pytest.mark.slow
 def test_what_cannot_be_shown_is_said(texts: Path, tmp_path: Path, redis_url: str,
                                       connection: Redis) -> None:  # fmt: skip
     out = tmp_path / "run"

@@ -27,8 +27,8 @@ from bpefleet.producer.progress.progress import Progress
 from bpefleet.producer.queueing.enqueue import Enqueuer
 from bpefleet.producer.spooling.arrived import Arrived
 from bpefleet.producer.store.directory import RunDirectory
+from bpefleet.producer.store.exchanged.counted import AllCounted
 from bpefleet.producer.store.history import Journal
-from bpefleet.producer.store.ledgers.counted import AllCounted
 from bpefleet.producer.store.stop import Stop
 from bpefleet.shared.redis.connect import connect, connect_async
 from bpefleet.shared.wire.keys import QUEUE, events_key, job_id, payload_key, run_and_chunk
@@ -127,7 +127,7 @@ async def aggregating(
             journal=journal,
             status=status,
             counting=CountingView(
-                plan, AllCounted(ledger), journal.tried, status, progress, Arrived()
+                plan, AllCounted(ledger), journal.failed, status, progress, Arrived()
             ),
             merging=MergingView(status, progress),
             writing=WritingView(status, progress),

@@ -56,6 +56,7 @@ def _mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
+@pytest.mark.slow
 def test_onlookers_keep_nobody_out(tmp_path: Path) -> None:
     command = [sys.executable, "-c", _ONLOOKER, str(tmp_path)]
     onlookers = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]

@@ -130,6 +130,7 @@ def _on_a_terminal(*arguments: object) -> list[str]:
     return [part for part in re.split(r"[\r\n]+", seen.decode()) if part]
 
 
+@pytest.mark.slow
 def test_the_bar_on_a_terminal_goes_on(tmp_path: Path) -> None:
     training = _training(tmp_path / "text.txt", [0.1, 0.1, 0.1, 0.1, 1.4, 1.4])
     screens = _on_a_terminal(*training, tmp_path / "run", "--workers", "2")
@@ -209,6 +210,7 @@ def test_a_log_is_for_people_and_has_few_lines(tmp_path: Path) -> None:
     assert "\r" not in run.said
 
 
+@pytest.mark.slow
 def test_what_runs_is_seen_though_chunks_are_short(
     slow: tuple[object, ...], tmp_path: Path
 ) -> None:

@@ -108,6 +108,7 @@ def test_what_is_pointed_at_is_told(browser: Browser, tmp_path: Path) -> None:
         assert report.hover(0.35) == "seconds 0.74 MB/s 3"
 
 
+@pytest.mark.slow
 def test_sizes_that_double_are_evenly_spaced(browser: Browser, tmp_path: Path) -> None:
     sizes = (512, 1024, 2048, 4096, 4100)
     chart = Chart("c", "line", (1, 2, 3, 4, 5), "u", "tokens", positions=sizes, log=True)
@@ -124,7 +125,7 @@ def test_sizes_that_double_are_evenly_spaced(browser: Browser, tmp_path: Path) -
         assert report.hover(0.33).startswith("tokens 1,024")
 
 
-@pytest.mark.crossed(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 3, 12])
 def test_any_number_of_sizes_has_an_axis(browser: Browser, tmp_path: Path, count: int) -> None:
     sizes = (*(512 * 2**i for i in range(count)), 400 * 2**count)
@@ -135,6 +136,7 @@ def test_any_number_of_sizes_has_an_axis(browser: Browser, tmp_path: Path, count
         assert overlapping(report.texts) == []
 
 
+@pytest.mark.slow
 def test_colours_follow_the_scheme(browser: Browser, tmp_path: Path) -> None:
     with browser.new_context(color_scheme="light") as context:
         report = Opened(context.new_page(), tmp_path / "r.html", bars(1.0))

@@ -14,7 +14,8 @@ from bpefleet.producer.store.ledgers import compaction
 from bpefleet.producer.store.ledgers import ledger as ledger_module
 from bpefleet.producer.store.ledgers.compaction import AT_ONCE, CountsFile, due
 from bpefleet.producer.store.ledgers.ledger import Ledger
-from bpefleet.producer.store.ledgers.ledger_format import Totals, read_index
+from bpefleet.producer.store.ledgers.ledger_format import Totals
+from bpefleet.producer.store.ledgers.standing import read_index
 from bpefleet.shared.errors import OutputError
 from tests.producer.store.test_ledger import DIGEST, add
 from tests.producer.store.test_ledger_groups import item

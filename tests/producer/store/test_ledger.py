@@ -20,7 +20,8 @@ from bpefleet.producer.files import atomic as files
 from bpefleet.producer.store.ledgers import compaction
 from bpefleet.producer.store.ledgers import ledger as ledger_module
 from bpefleet.producer.store.ledgers.ledger import Ledger
-from bpefleet.producer.store.ledgers.ledger_format import FOLDED, Totals, read_index, read_sums
+from bpefleet.producer.store.ledgers.ledger_format import FOLDED, Totals
+from bpefleet.producer.store.ledgers.standing import read_index, read_sums
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.wire.messages import Counted
 from tests.logged import logged

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bpefleet.kernel import PayloadError
 from bpefleet.producer.store.ledgers.ledger import Ledger
-from bpefleet.producer.store.ledgers.ledger_format import read_index, read_sums
+from bpefleet.producer.store.ledgers.standing import read_index, read_sums
 from bpefleet.shared.errors import OutputError
 from tests.producer.store.test_ledger import DIGEST, add, counted, payload_of
 

@@ -90,6 +90,7 @@ def test_a_payload_holds_no_more_than_its_text_can(
     assert fold_one(ledger, 0, counted, sound.encode(digest))
 
 
+@pytest.mark.slow
 def test_counts_far_too_large_for_their_chunk_are_not_fetched(
     redis_url: str, connection: Redis, corpus: Path, expected: dict[str, bytes], tmp_path: Path
 ) -> None:

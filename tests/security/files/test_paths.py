@@ -7,6 +7,8 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from bpefleet.shared.queue.jobs import build_job, fleet_queue
 from bpefleet.shared.redis.connect import connect
 from bpefleet.shared.trust.roots import ForbiddenPathError, demand_allowed, roots_of
@@ -92,6 +94,7 @@ def test_signed_jobs_lead_out_of_no_corpus_root(
     assert [type(end) for end in ends[len(forbidden) :]] == [Counted] * len(allowed)
 
 
+@pytest.mark.slow
 def test_a_link_swapped_in_between_leads_out_of_no_corpus_root(
     redis_url: str, key_file: Path, tmp_path: Path
 ) -> None:

@@ -19,7 +19,7 @@ from bpefleet.producer.files.lock import LOCK, holder
 from bpefleet.producer.store.directory import COUNTS, PLAN, RunDirectory
 from bpefleet.producer.store.history import ATTEMPTS, Attempt
 from bpefleet.producer.store.ledgers.ledger import Ledger
-from bpefleet.producer.store.ledgers.ledger_format import read_index
+from bpefleet.producer.store.ledgers.standing import read_index
 from bpefleet.shared.errors import BpefleetError, OutputError
 from bpefleet.shared.tokenizer import Tokenizer
 from bpefleet.shared.tokenizer.files.names import MANIFEST

@@ -75,6 +75,7 @@ def test_a_run_from_beginning_to_end(
     assert artifacts(out) == expected
 
 
+@pytest.mark.slow
 def test_what_goes_wrong_goes_right_under_them(
     urls: Urls, corpus: Path, expected: dict[str, bytes], tmp_path: Path
 ) -> None:
@@ -132,9 +133,14 @@ _SCRIPTS: list[tuple[Any, ...]] = [
     ("FUNCTION", "LIST"),
     ("FCALL", "x", "0"),
 ]
+_CHANNELS: list[tuple[Any, ...]] = [
+    ("SUBSCRIBE", "rq:pubsub:x"),
+    ("PUBLISH", "rq:pubsub:x", "{}"),
+]
 _OWN: dict[str, list[tuple[Any, ...]]] = {
-    "producer": [("SUBSCRIBE", "rq:pubsub:x"), ("PUBLISH", "rq:pubsub:x", "{}")],
+    "producer": _CHANNELS,
     "worker": [
+        *_CHANNELS,
         ("GET", "bpefleet:status:run"),
         ("GET", "bpefleet:report:run"),
         ("SET", "bpefleet:report:run", "x"),
@@ -142,7 +148,6 @@ _OWN: dict[str, list[tuple[Any, ...]]] = {
         ("RPUSH", "bpefleet:control:run", "x"),
         ("GET", "bpefleet:control:run"),
         ("SET", keys.ABANDONED_LOCK, "x"),
-        ("SUBSCRIBE", "other"),
         *_SCRIPTS,
     ],
     "dashboard": [

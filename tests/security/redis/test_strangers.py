@@ -39,6 +39,7 @@ def test_a_plain_rq_worker_on_the_queue_is_warned_of_once(
     assert artifacts(run.out) == expected
 
 
+@pytest.mark.slow
 def test_fleet_workers_are_warned_of_by_nobody(
     redis_url: str, corpus: Path, tmp_path: Path
 ) -> None:
@@ -47,6 +48,7 @@ def test_fleet_workers_are_warned_of_by_nobody(
             assert "no bpefleet worker" not in run.finish()
 
 
+@pytest.mark.slow
 def test_names_of_dead_and_foreign_workers_divide_no_corpus_and_fill_no_queue(
     redis_url: str, connection: Redis, corpus: Path, expected: dict[str, bytes], tmp_path: Path
 ) -> None:

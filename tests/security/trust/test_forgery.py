@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from bpefleet.kernel import Counts
 from bpefleet.producer.store.history import read_attempts
-from bpefleet.producer.store.ledgers.ledger_format import read_index
+from bpefleet.producer.store.ledgers.standing import read_index
 from bpefleet.shared.process.repeated_warnings import FEW
 from bpefleet.shared.queue.jobs import FleetJob, build_job, fleet_queue
 from bpefleet.shared.queue.serializer import JsonSerializer
@@ -128,6 +128,7 @@ def test_forged_events_are_never_folded(  # noqa: PLR0917  fixtures
     assert artifacts(run.out) == expected
 
 
+@pytest.mark.slow
 def test_without_a_key_odd_totals_and_foreign_keys_spoil_nothing(
     redis_url: str, connection: Redis, corpus: Path, expected: dict[str, bytes], tmp_path: Path
 ) -> None:
@@ -166,6 +167,7 @@ def test_without_a_key_odd_totals_and_foreign_keys_spoil_nothing(
     assert connection.get("somebody-s") == b"own"
 
 
+@pytest.mark.slow
 def test_a_signed_event_that_names_a_foreign_key_touches_nothing(  # noqa: PLR0917  fixtures
     redis_url: str, connection: Redis, corpus: Path, expected: dict[str, bytes], tmp_path: Path,
     key_file: Path, signer: Signer,
@@ -203,6 +205,7 @@ def test_a_payload_in_the_place_of_the_signed_one_is_refused(  # noqa: PLR0917  
     assert artifacts(run.out) == expected
 
 
+@pytest.mark.slow
 def test_replayed_jobs_and_events_count_once(
     redis_url: str, connection: Redis, corpus: Path, expected: dict[str, bytes], tmp_path: Path,
     key_file: Path,
@@ -257,6 +260,7 @@ def test_replayed_jobs_and_events_count_once(
     assert artifacts(again.out) == expected
 
 
+@pytest.mark.slow
 def test_a_failure_played_back_does_not_fail_the_next_attempt(  # noqa: PLR0917  fixtures
     redis_url: str, connection: Redis, corpus: Path, expected: dict[str, bytes], tmp_path: Path,
     key_file: Path, signer: Signer,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from bpefleet.shared.errors import ExitCode
 from bpefleet.shared.trust.signing import read_key
 from bpefleet.shared.wire import keys
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from redis import Redis
 
 
+@pytest.mark.slow
 def test_a_request_that_is_played_back_stops_no_session_after(
     redis_url: str, connection: Redis, corpus: Path, expected: dict[str, bytes], tmp_path: Path,
     key_file: Path,

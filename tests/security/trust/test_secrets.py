@@ -61,6 +61,7 @@ def _everything(connection: Redis) -> str:
     return repr(found)
 
 
+@pytest.mark.slow
 def test_a_password_is_seen_nowhere(
     guarded: str, corpus: Path, tmp_path: Path, key_file: Path
 ) -> None:

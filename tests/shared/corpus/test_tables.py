@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import struct
 import subprocess
@@ -212,6 +213,15 @@ def test_a_large_row_group_is_read_in_parts(tmp_path: Path) -> None:
         parts = list(table_rows(file, segment, ["text"]))
     assert max(len(memoryview(part.data)) for part in parts) < 6 << 20
     assert sum(part.records for part in parts) == 20_000
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_pyarrow_reads_a_file_of_this_machine_itself(tmp_path: Path, form: str) -> None:
+    """Through Python each byte would be copied once more."""
+    segment = write(pa.table({"text": _DOCUMENTS}), tmp_path / "table", form)
+    with opened_file(segment.path) as file, file.stream() as stream:
+        assert list(table_rows(file, segment, ["text"]))
+        assert os.lseek(stream.fileno(), 0, os.SEEK_CUR) == 0
 
 
 def test_without_pyarrow_the_command_that_installs_it_is_told(

@@ -132,6 +132,16 @@ def test_a_copy_in_another_process_encodes(name: str) -> None:
     assert pickle.loads(pickle.dumps(made)).encode("low 12") == ids  # noqa: S301  our own
 
 
+def test_encoding_makes_no_dictionaries() -> None:
+    made = ours("gpt2")
+    del made.merges  # they were given
+    assert list(made.encode_iterable(["low"])) == made.encode("low")
+    assert not {"ranks", "vocab", "merges"} & vars(made).keys()
+    again = ALL["gpt2"]
+    assert (made.ranks, made.vocab, made.merges) == (again.ranks, again.vocab, again.merges)
+    assert list(made.vocab)[-2:] == [300, 301]
+
+
 def test_a_stream_takes_little_memory() -> None:
     made, lines = ALL["gpt2"], 40_000
 

@@ -112,6 +112,16 @@ def test_any_ranks_make_a_tokenizer() -> None:
         Tokenizer.from_ranks({b"a": 1})
 
 
+def test_a_token_may_need_a_merge_of_a_later_one() -> None:
+    tokens = [bytes([byte]) for byte in range(256)] + [b"abc", b"ab", b"never"]
+    made = Tokenizer.from_ranks({token: number for number, token in enumerate(tokens)})
+    assert made.merges == [(b"ab", b"c"), (b"a", b"b")]
+    ids = made.to_tiktoken().encode("xabc never ab")
+    assert ids[:2] == [ord("x"), 256]
+    assert made.encode("xabc never ab") == ids
+    assert made.to_huggingface().encode("xabc never ab").ids == ids
+
+
 @pytest.mark.parametrize(
     ("content", "says"),
     [

@@ -4,6 +4,11 @@
 //! takes the time is that each step waits for the one before, so several lanes take turns: while
 //! one waits for memory, the others go on.
 
+#![allow(
+    clippy::inline_always,
+    reason = "the steps are compiled for the machine they run on"
+)]
+
 use super::pairs::{Pairs, NEVER};
 
 /// Bits of a place.
@@ -44,6 +49,7 @@ impl<const N: usize> Lane<N> {
     };
 
     /// Where neighbours are before anything is merged.
+    #[allow(clippy::cast_possible_truncation, reason = "there are few places")]
     const fn beside(step: u8) -> [u8; N] {
         let mut places = [0; N];
         let mut at = 0;

@@ -127,15 +127,24 @@ impl Merges {
         scratch
     }
 
-    /// Calls with the place of each pre-token, and with its ids, in any
-    /// order.
-    pub(super) fn encode_each(&self, pretokens: &[&[u8]], mut each: impl FnMut(usize, &[u32])) {
+    /// Calls with the place of each pre-token, and with its ids, in any order.
+    pub(super) fn merge_each(&self, pretokens: &[&[u8]], mut each: impl FnMut(usize, &[u32])) {
         merge_each(pretokens, &self.pairs, |at, numbers| {
             for number in numbers.iter_mut() {
                 *number = self.ids[*number as usize];
             }
             each(at, numbers);
         });
+    }
+
+    /// The ids of each two neighbours that merge, by rank.
+    pub(super) fn pairs(&self) -> Vec<(u32, u32)> {
+        let mut made: Vec<_> = self.pairs.iter().collect();
+        made.sort_unstable_by_key(|&(.., number)| number);
+        let id = |number: u32| self.ids[number as usize];
+        made.into_iter()
+            .map(|(left, right, _)| (id(left), id(right)))
+            .collect()
     }
 
     /// Those tokens that merging makes.

@@ -65,7 +65,8 @@ pub struct Encoder {
     vocabulary: Vocabulary,
     pattern: Option<Pattern>,
     special: Special,
-    desks: Mutex<Vec<Desk>>,
+    /// In boxes, as a call takes one and brings it back, and they are large.
+    desks: Mutex<Vec<Box<Desk>>>,
 }
 
 impl Encoder {
@@ -122,6 +123,13 @@ impl Encoder {
         Documents { data, offsets }.encode(self, options, tick)
     }
 
+    /// The merges that the vocabulary comes to: the ids of each two neighbours that ever become a
+    /// token, in the order in which they do. There are none for tokens that are never made.
+    #[must_use]
+    pub fn merges(&self) -> Vec<(u32, u32)> {
+        self.vocabulary.merges()
+    }
+
     /// The number of tokens, without the special ones.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -138,7 +146,7 @@ impl Encoder {
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         let desks = self.desks.lock().unwrap_or_else(PoisonError::into_inner);
-        let desks = desks.iter().map(Desk::memory_bytes);
+        let desks = desks.iter().map(|desk| desk.memory_bytes());
         self.vocabulary.memory_bytes() + desks.sum::<usize>()
     }
 
@@ -146,7 +154,7 @@ impl Encoder {
     fn at_desk<T>(&self, text: usize, call: impl FnOnce(&mut Desk) -> T) -> T {
         let desks = || self.desks.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = desks().pop();
-        let mut desk = kept.unwrap_or_else(|| Desk::new(&self.vocabulary, text));
+        let mut desk = kept.unwrap_or_else(|| Box::new(Desk::new(&self.vocabulary, text)));
         let result = call(&mut desk);
         desks().push(desk);
         result

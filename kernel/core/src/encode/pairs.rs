@@ -108,6 +108,20 @@ impl Pairs {
         }
     }
 
+    /// All of them: neighbours, and the number of what they become.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
+        let slots = self.lines.iter().flat_map(|line| line.0);
+        slots.filter(|&slot| slot != 0).map(|slot| {
+            let number = |at: u32| {
+                #[allow(clippy::cast_possible_truncation, reason = "a number")]
+                {
+                    (slot >> (at * BITS)) as u32 & NEVER
+                }
+            };
+            (number(2), number(1), number(0))
+        })
+    }
+
     /// Bytes held.
     pub(super) fn memory_bytes(&self) -> usize {
         size_of_val(&self.lines[..]) + size_of_val(&self.bytes[..])

@@ -102,6 +102,11 @@ impl Vocabulary {
         self.merges.encode(pretoken, scratch)
     }
 
+    /// The ids of each two neighbours that are ever merged, in the order in which they are.
+    pub(super) fn merges(&self) -> Vec<(u32, u32)> {
+        self.merges.pairs()
+    }
+
     /// The number of tokens.
     pub(super) fn len(&self) -> usize {
         self.size
@@ -110,7 +115,7 @@ impl Vocabulary {
     /// Calls with the place of each pre-token, which is none of the tokens, and with its ids, in
     /// any order.
     pub(super) fn merge_each(&self, pretokens: &[&[u8]], each: impl FnMut(usize, &[u32])) {
-        self.merges.encode_each(pretokens, each);
+        self.merges.merge_each(pretokens, each);
     }
 
     /// The tokens that a pre-token of their bytes becomes.

@@ -37,6 +37,7 @@ __all__ = [
     "check_file",
     "fold_files",
     "fold_ranges",
+    "glance",
     "json_texts",
     "merge",
     "store_ids",
@@ -360,7 +361,7 @@ class Encoder:
     """Encodes text by a vocabulary, a split rule and special tokens.
 
     Threads may share it. Each call uses a cache of its own, of 64 MiB at the most, which stays for
-    the next call.
+    the next call; it is larger only for a vocabulary of more than 262,144 tokens.
 
     Args:
         ranks: Token to id; each byte is a token. By tiktoken's rule a pre-token that is a token is
@@ -374,7 +375,7 @@ class Encoder:
 
     Raises:
         ValueError: No such pattern, an empty special token, a byte without a token, two tokens
-            with one id, or a merge of what is no token.
+            with one id, a merge of what is no token, or more than two million tokens.
         OverflowError: An id is negative or needs more than 32 bits.
     """
 
@@ -391,6 +392,13 @@ class Encoder:
     @property
     def memory(self) -> int:
         """Bytes of memory held: of the vocabulary, and of the caches that no call is using."""
+    def merges(self) -> list[tuple[int, int]]:
+        """The merges that the vocabulary comes to.
+
+        Returns:
+            The ids of each two neighbours that ever become a token, in the order in which they do.
+            A token that merging never makes has none.
+        """
     def encode(self, text: str | Buffer, allowed_special: Sequence[str] | None = None) -> list[int]:
         """The ids of a text.
 
@@ -792,6 +800,26 @@ def json_texts(data: Buffer, field: Sequence[str]) -> JsonTexts:
         JsonLineError: A line is no JSON object, or has something else there than a string or null,
             or something else than an object or null on the way.
         ValueError: `field` is empty, or too long.
+    """
+
+def glance(
+    folder: str | PathLike[str], names: Sequence[str], certain: bytes, head: int
+) -> tuple[bytes, bytes, bytes, dict[int, bytes]]:
+    """Look at files of a folder, several side by side: size, time of change, beginning.
+
+    The GIL is released meanwhile.
+
+    Args:
+        folder: Where they are.
+        names: Which.
+        certain: First bytes that are those of text, whatever follows, but for NUL.
+        head: How many bytes of a file are its beginning.
+
+    Returns:
+        For each file a byte, which is 0 if it takes another look: it is no regular file, is empty,
+        cannot be read, or has a NUL byte at its beginning. Its bytes; when it changed, nanoseconds
+        since the epoch: native integers of 8 bytes. And by index the beginnings that are not
+        certain to be those of text.
     """
 
 def store_ids(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from bpefleet.producer.cli import options as options_
+from bpefleet.producer.cli.early import fork_spares
 from bpefleet.producer.cli.options import EXIT_CODES, Number, Size
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ def encode(sources: tuple[str, ...], *, out: Path, as_json: bool, **options: Any
     bpefleet encode 'shards/*.jsonl.zst' -t tokenizer --format megatron -o tokens
     zcat corpus/*.gz | bpefleet encode - -t tokenizer -o tokens
     """  # noqa: D301  click's mark for a paragraph to leave as it is
+    fork_spares(options, trains=False)
     from bpefleet.producer.api.encoding import encode as encode_  # noqa: PLC0415  --help stays quick
     from bpefleet.producer.cli.printing.encoded import summarize  # noqa: PLC0415  likewise
 
@@ -120,6 +122,7 @@ def count_tokens(sources: tuple[str, ...], *, as_json: bool, **options: Any) -> 
     \b
     bpefleet count-tokens corpus.txt -t tokenizer -t other
     """  # noqa: D301  click's mark for a paragraph to leave as it is
+    fork_spares(options, trains=False)
     from bpefleet.producer.api.token_counts import count_tokens as count  # noqa: PLC0415
     from bpefleet.producer.cli.printing.encoded import show_counts  # noqa: PLC0415  likewise
 

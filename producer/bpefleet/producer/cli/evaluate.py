@@ -8,6 +8,7 @@ from typing import Any, Final
 import click
 
 from bpefleet.producer.cli import options as options_
+from bpefleet.producer.cli.early import fork_spares
 from bpefleet.producer.cli.options import EXIT_CODES, Size
 
 
@@ -74,6 +75,8 @@ def evaluate(
     bpefleet evaluate 'corpus/*.jsonl' -t a -t b --workers 8 -o evaluation
     bpefleet evaluate corpus.toml -t a -t b --html evaluation.html
     """  # noqa: D301  click's mark for a paragraph to leave as it is
+    if any(options[name] is not None for name in ("workers", "redis", "out")):
+        fork_spares(options, trains=False)
     from bpefleet.producer.api.evaluating import evaluate as evaluate_  # noqa: PLC0415  --help stays quick
     from bpefleet.producer.cli.printing.evaluation import show  # noqa: PLC0415  likewise
     from bpefleet.producer.planning.options import DEFAULT_SPECIAL_TOKENS  # noqa: PLC0415

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from bpefleet.producer.cli import options as options_
+from bpefleet.producer.cli.early import fork_spares
 from bpefleet.producer.cli.options import EXIT_CODES
 from bpefleet.producer.cli.printing.summary import summarize_any
 from bpefleet.shared.process.command import redis_option
@@ -34,6 +35,7 @@ def retry(
     bpefleet failed DIR          which chunks failed, and why
     bpefleet retry DIR 12 31     these two only
     """  # noqa: D301  click's mark for a paragraph to leave as it is
+    fork_spares(resources)
     from bpefleet.producer.planning.options import Resources  # noqa: PLC0415  --help stays quick
     from bpefleet.producer.run.retry import retry as retry_  # noqa: PLC0415
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from bpefleet.producer.cli import options as options_
+from bpefleet.producer.cli.early import fork_spares
 from bpefleet.producer.cli.options import EXIT_CODES, Size
 from bpefleet.producer.cli.printing.summary import summarize, summarize_any
 
@@ -80,10 +81,11 @@ def train(
     bpefleet train 'corpus/**/*.txt' --vocab-size 100000 --pattern o200k -o tokenizer
     zcat corpus/*.gz | bpefleet train - --vocab-size 32000 -o tokenizer
     """  # noqa: D301  click's mark for a paragraph to leave as it is
-    from bpefleet.producer.api import train as train_  # noqa: PLC0415  --help stays quick
-
     if not sources and options["from_counts"] is None:
         raise click.UsageError("Missing argument 'SOURCE...'.")
+    fork_spares(options)
+    from bpefleet.producer.api import train as train_  # noqa: PLC0415  --help stays quick
+
     special = () if no_special_tokens else special_tokens or None
     result = train_(sources or None, out=out, special_tokens=special, progress=True, **options)
     summarize(result, as_json=as_json)
@@ -98,6 +100,7 @@ def resume(directory: Path, *, as_json: bool, **resources: Any) -> None:
     What is counted is not counted again. Failed chunks are tried again, too. Another Redis and
     other workers than before may do the work.
     """
+    fork_spares(resources)
     from bpefleet.producer.planning.options import Resources  # noqa: PLC0415  --help stays quick
     from bpefleet.producer.run.pipeline import resume as resume_  # noqa: PLC0415
 

@@ -14,10 +14,10 @@ from bpefleet.producer.observing.views.writing import WritingView
 from bpefleet.producer.planning.options import Resources
 from bpefleet.producer.spooling.arrived import Arrived
 from bpefleet.producer.store.directory import RunDirectory
+from bpefleet.producer.store.exchanged.counted import AllCounted
+from bpefleet.producer.store.exchanged.journal import Exchanged, is_begun
 from bpefleet.producer.store.history import Journal
-from bpefleet.producer.store.ledgers.counted import AllCounted
 from bpefleet.producer.store.ledgers.encoded_ledger import EncodedLedger
-from bpefleet.producer.store.ledgers.exchanged import Exchanged, is_begun
 from bpefleet.producer.store.ledgers.ledger import Ledger
 from bpefleet.producer.store.ledgers.settled import Settled
 from bpefleet.producer.store.opening import open_settled
@@ -125,7 +125,7 @@ def session(
             ledger=ledger,
             journal=journal,
             status=status,
-            counting=CountingView(plan, counted, journal.tried, status, progress, arrived),
+            counting=CountingView(plan, counted, journal.failed, status, progress, arrived),
             merging=MergingView(status, progress),
             writing=WritingView(status, progress),
             stop=stop,

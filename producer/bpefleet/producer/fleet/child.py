@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from bpefleet.producer.fleet.forked import Forked
+from bpefleet.producer.fleet.spares import command_of, take
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+Child = subprocess.Popen[bytes] | Forked
 _KEY_FILE: Final = "BPEFLEET_KEY_FILE"
 
 
 def start_child(
     module: str, options: Iterable[str], url: str, key_file: Path | None, *, stdout: int
-) -> subprocess.Popen[bytes]:
+) -> Child:
     """Start `python -m MODULE OPTIONS…`. It ends when the calling thread ends, even by a crash.
 
     Args:
@@ -30,13 +34,23 @@ def start_child(
     words += ["--key-file", str(key_file)] if key_file else []
     # The producer's own options decide, not an environment variable that they overrule.
     environment = {name: value for name, value in os.environ.items() if name != _KEY_FILE}
+    # Not an option: any user of the machine could read a password there.
+    environment["BPEFLEET_REDIS"] = url
+    return start(module, words, environment, stdin=subprocess.DEVNULL, stdout=stdout)
+
+
+def start(
+    module: str, options: Iterable[str], environment: Mapping[str, str], *, stdin: int, stdout: int
+) -> Child:
+    """Start `python -m MODULE OPTIONS…`, in a process that was forked for it if there is one."""
+    if (spare := take(module)) is not None:
+        with suppress(OSError):  # somebody killed it
+            return spare.become(options, environment, stdin, stdout)
     return subprocess.Popen(
-        # -P: no module in the current directory may replace an installed one.
-        [sys.executable, "-P", "-m", module, *words],
-        stdin=subprocess.DEVNULL,
+        [*command_of(module), *options],
+        stdin=stdin,
         stdout=stdout,
-        # Not an option: any user of the machine could read a password there.
-        env={**environment, "BPEFLEET_REDIS": url},
+        env=environment,
         # Ctrl-C reaches only the producer, which decides how the others end.
         start_new_session=True,
     )

@@ -12,7 +12,7 @@ from bpefleet.producer.fleet.local_trainer import TrainerProcess
 from bpefleet.producer.fleet.local_workers import LocalWorkers
 from bpefleet.producer.fleet.server import EmbeddedServer
 from bpefleet.producer.store.directory import COUNTS
-from bpefleet.producer.store.ledgers.exchanged import read_parts
+from bpefleet.producer.store.exchanged.journal import read_parts
 from bpefleet.shared.process.amounts import several
 from bpefleet.shared.process.logs import NOTICE
 from bpefleet.shared.trust.roots import roots_of

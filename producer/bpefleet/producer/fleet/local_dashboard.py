@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from bpefleet.producer.fleet.child import Child
+
 _STOP_DEADLINE: Final = 10.0
 """Seconds that it has to end: open pages are told of the run's end first, which takes about one."""
 
@@ -34,7 +36,7 @@ class LocalDashboard:
     def __init__(self, url: str, key_file: Path | None) -> None:
         self._url = url
         self._key_file = key_file
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Child | None = None
 
     def __enter__(self) -> Self:
         """Start it, without waiting until it serves."""

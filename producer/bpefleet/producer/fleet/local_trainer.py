@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from contextlib import suppress
 from selectors import EVENT_READ, DefaultSelector
 from typing import TYPE_CHECKING, Final, Self
 
+from bpefleet.producer.fleet.child import start
 from bpefleet.producer.training import answers
 from bpefleet.shared.errors import TrainerError
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bpefleet.producer.store.stop import Stop
     from bpefleet.producer.training.milestones import Milestones
 
+PROGRAM: Final = "bpefleet.producer.training.process"
 _PATIENCE: Final = 5.0
 _GLANCE_SECONDS: Final = 0.1
 _AT_ONCE: Final = 1 << 20
@@ -36,13 +37,8 @@ class TrainerProcess:
     """
 
     def __init__(self, directory: Path) -> None:
-        # Its own session: Ctrl-C reaches the producer, which then decides. -P: as in `start_child`.
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "bpefleet.producer.training.process", str(directory)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-        )
+        pipe = subprocess.PIPE
+        self._process = start(PROGRAM, [str(directory)], os.environ, stdin=pipe, stdout=pipe)
         self._directory = directory
 
     def __enter__(self) -> Self:

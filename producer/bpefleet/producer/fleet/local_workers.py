@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from bpefleet.producer.fleet.child import Child
+
+PROGRAM: Final = "bpefleet.worker"
 STOP_DEADLINE: Final = 10.0
 """Seconds that running chunks have to end before their workers are killed."""
 
@@ -50,7 +53,7 @@ class LocalWorkers:
         self._roots = tuple(roots)
         self._outputs = tuple(outputs)
         self._key_file = key_file
-        self._pool: subprocess.Popen[bytes] | None = None
+        self._pool: Child | None = None
 
     def __enter__(self) -> Self:
         """Start the workers, without waiting: they take what is queued as soon as they are up."""
@@ -62,7 +65,7 @@ class LocalWorkers:
         # Whether that is a risk was decided when the producer started.
         options += [] if self._key_file else ["--insecure"]
         self._pool = start_child(
-            "bpefleet.worker", options, self._url, self._key_file, stdout=subprocess.DEVNULL
+            PROGRAM, options, self._url, self._key_file, stdout=subprocess.DEVNULL
         )
         return self
 

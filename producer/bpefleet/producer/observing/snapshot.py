@@ -13,9 +13,9 @@ from bpefleet.producer.files.atomic import read_whole
 from bpefleet.producer.files.lock import LOCK, holder
 from bpefleet.producer.observing.expected_text import ExpectedText
 from bpefleet.producer.store.directory import PLAN, RunDirectory
+from bpefleet.producer.store.exchanged.counted import told_of
+from bpefleet.producer.store.exchanged.journal import read_parts
 from bpefleet.producer.store.history import ATTEMPTS, given_up
-from bpefleet.producer.store.ledgers.counted import told_of
-from bpefleet.producer.store.ledgers.exchanged import read_parts
 from bpefleet.producer.store.mixture import source_views
 from bpefleet.producer.store.opening import read_settled
 from bpefleet.shared.errors import OutputError

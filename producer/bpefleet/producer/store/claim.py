@@ -17,8 +17,8 @@ from bpefleet.producer.files.atomic import TEMPORARY, sync_folder
 from bpefleet.producer.files.lock import LOCK, is_lock, locked
 from bpefleet.producer.spooling import spool
 from bpefleet.producer.store.directory import COUNTS, PLAN, RunDirectory
+from bpefleet.producer.store.exchanged.journal import empty_exchange
 from bpefleet.producer.store.history import ATTEMPTS
-from bpefleet.producer.store.ledgers.exchanged import empty_exchange
 from bpefleet.producer.store.stop import CANCEL
 from bpefleet.shared.errors import InterruptedRunError, OutputError
 from bpefleet.shared.tokenizer.files.names import MANIFEST
@@ -44,7 +44,7 @@ _LEFT_BY_A_CRASH: Final = {
 _LEFT_BY_ARRIVAL: Final = {ATTEMPTS, "status.json", "status.json.new", "retry", "retry" + TEMPORARY}
 """Likewise, if what was to be counted had begun to arrive."""
 _FOLDED: Final = re.compile(
-    r"((part|group)-\d+|joined-\d+-\d+|folded)\.counts(\.tmp)?|exchange\.jsonl"
+    r"((part|group)-\d+|joined-\d+-\d+|folded)\.counts(\.tmp)?|exchange\.(jsonl|least)(\.tmp)?"
 )
 """Likewise, in the folder of the ledger."""
 

@@ -5,7 +5,7 @@ DIR/plan.json        what is counted, in which chunks: written first, never chan
 DIR/spool/           what arrives and is no file, until the run is complete (see `spool`)
 DIR/lock             held by the process that works on the run (see `lock`); made before the plan
 DIR/counts/          the ledger of folded chunks (see `ledger`), and of those whose counts lie in an
-                     exchange (see `exchanged`)
+                     exchange (see `exchanged.journal`)
 DIR/attempts.jsonl   who counted what when, and how it ended (see `history`)
 DIR/status.json      how far the run is, while it runs (see `status_file`)
 DIR/<artifacts>      the tokenizer (see `artifacts`)
@@ -41,9 +41,9 @@ from bpefleet.producer.planning.columns.lines import (
 from bpefleet.producer.planning.finding import walk
 from bpefleet.producer.planning.plan import PLAN_VERSION, AnyPlan, Head, Plan
 from bpefleet.producer.spooling import spool
+from bpefleet.producer.store.exchanged.journal import read_parts
 from bpefleet.producer.store.history import ATTEMPTS
 from bpefleet.producer.store.ledgers.encoded_ledger import ENCODED
-from bpefleet.producer.store.ledgers.exchanged import read_parts
 from bpefleet.producer.store.manifest import LARGEST, Manifest, read_manifest
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.tokenizer.files.names import MANIFEST

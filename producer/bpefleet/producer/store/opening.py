@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bpefleet.producer.store.ledgers.counted import read_counted
+from bpefleet.producer.store.exchanged.counted import read_counted
 from bpefleet.producer.store.ledgers.encoded_ledger import EncodedLedger, read_encoded
 from bpefleet.producer.store.ledgers.ledger import Ledger
 

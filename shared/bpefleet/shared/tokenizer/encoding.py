@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bpefleet.kernel import Encoder
     from bpefleet.kernel.regexes import Splitter
     from bpefleet.shared.pretokens.patterns import Pattern
+    from bpefleet.shared.tokenizer.packed import PackedRanks
 
 Errors = Literal["strict", "replace"]
 _REPLACEMENT: Final = "\ufffd"
@@ -61,14 +62,14 @@ class TextEncoder:
 
     def __init__(
         self,
-        ranks: Mapping[bytes, int],
+        ranks: PackedRanks | Mapping[bytes, int],
         pattern: Pattern,
         special_tokens: Mapping[str, int] | None = None,
         *,
         merges: Sequence[tuple[bytes, bytes]] | None = None,
         ignore_merges: bool = False,
     ) -> None:
-        self._ranks = dict(ranks)
+        self._ranks = ranks
         self._pattern = pattern
         self._special_tokens = dict(special_tokens or {})
         self._merges = merges
@@ -163,6 +164,11 @@ class TextEncoder:
         )
         return Encoded(memoryview(found.ids), memoryview(found.ends), found.replaced)
 
+    def merges(self) -> list[tuple[bytes, bytes]]:
+        """The pairs of tokens that ever merge, in the order in which they do."""
+        tokens = {number: token for token, number in self._ranks.items()}
+        return [(tokens[left], tokens[right]) for left, right in self._kernel.merges()]
+
     def located(
         self, text: str, special: Sequence[str] | None = None
     ) -> list[tuple[int, int, int]]:
@@ -230,8 +236,9 @@ class TextEncoder:
     def _kernel(self) -> Encoder:
         from bpefleet.kernel import Encoder  # noqa: PLC0415  most that load this never encode
 
+        ranks: Any = self._ranks  # of a mapping it asks for the items alone
         return Encoder(
-            self._ranks,
+            ranks,
             self._pattern.name if self._pattern.native else "",
             self._special_tokens,
             merges=self._merges,

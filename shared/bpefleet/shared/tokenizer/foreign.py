@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, Never
 
+import orjson
 import tokenizers
 
 from bpefleet.shared.errors import UnknownTokenError, UsageError
@@ -23,15 +24,17 @@ _NO_RULE = Pattern(CUSTOM, ())
 
 
 def of_json(content: bytes) -> ForeignTokenizer:
-    """The tokenizer of a `tokenizer.json`."""
-    return ForeignTokenizer(tokenizers.Tokenizer.from_buffer(content))
+    """The tokenizer of a `tokenizer.json`, which may ask for texts that are cut or filled up."""
+    theirs = tokenizers.Tokenizer.from_buffer(content)
+    theirs.no_truncation()
+    theirs.no_padding()
+    return ForeignTokenizer(theirs)
 
 
 class ForeignTokenizer(Tokenizer):
     """A tokenizer of Hugging Face's, with the interface of ours. It has neither ranks nor merges.
 
-    Special tokens are allowed all or none: its own search finds them. What its post-processor
-    would add is not added.
+    Special tokens are allowed all or none: its own search finds them.
     """
 
     def __init__(self, theirs: tokenizers.Tokenizer) -> None:
@@ -42,9 +45,12 @@ class ForeignTokenizer(Tokenizer):
         tokens = {
             i: token.encode() for token, i in theirs.get_vocab(with_added_tokens=True).items()
         }
-        self._make({}, special, "gpt2", tokens)
+        self._make({}, special, "gpt2")
+        self._others = tokens
         self.pattern = _NO_RULE
         self.merges = []
+        if theirs.post_processor:
+            self.post_processor = orjson.loads(theirs.post_processor.__getstate__())
         self._theirs = theirs
 
     def decode(self, ids: Iterable[int]) -> str:

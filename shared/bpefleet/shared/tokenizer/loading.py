@@ -125,10 +125,11 @@ def _of_json(path: Path, content: bytes) -> Tokenizer:
             pattern=parts.pattern,
             merges=parts.merges,
             ignore_merges=parts.ignore_merges,
+            post_processor=parts.post_processor,
         )
     except tokenizer_json.OtherKindError as error:
         return _foreign(path, content, str(error))
-    except ValueError as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise OutputError(f"{path}: no tokenizer: {error}") from None
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from bpefleet.shared.errors import UnknownTokenError, UsageError
 from bpefleet.shared.pretokens.bytelevel import spell
@@ -18,7 +18,9 @@ from bpefleet.shared.pretokens.patterns import Pattern, resolve
 from bpefleet.shared.tokenizer.encoding import Encoded, Errors, TextEncoder
 from bpefleet.shared.tokenizer.files.engines import huggingface_tokenizer, tiktoken_encoding
 from bpefleet.shared.tokenizer.files.gpt2 import read_merges, read_vocab
-from bpefleet.shared.tokenizer.files.merges import merges_of, ranks_of
+from bpefleet.shared.tokenizer.files.merges import ranks_of
+from bpefleet.shared.tokenizer.files.post_processor import Around, around
+from bpefleet.shared.tokenizer.packed import Packed, PackedRanks
 from bpefleet.shared.tokenizer.places import Located, locate
 from bpefleet.shared.tokenizer.specials import allowed_special_tokens
 from bpefleet.shared.tokenizer.streaming import characters, stretches
@@ -36,13 +38,16 @@ if TYPE_CHECKING:
 class Tokenizer:
     """A byte-level BPE tokenizer.
 
+    Encoding keeps tokens in little memory: dictionaries and lists of them are made when they are
+    first asked for.
+
     Attributes:
-        vocab: Id to bytes, special tokens included.
         special_tokens: Special token to id.
         pattern: The split rule.
-        ranks: Bytes to id of all but the special tokens; a lower id merges first.
         ignore_merges: Whether a pre-token that is a token is that token, even where merging does
             not make it: as in tiktoken, where a trained vocabulary has no such tokens.
+        post_processor: As `tokenizer.json` has it: what is put around a text if that is asked for.
+            None of other files, and of a run's directory.
     """
 
     def __init__(
@@ -58,7 +63,10 @@ class Tokenizer:
             ValueError: A merge's result is not in the vocabulary, or ids do not rise with the
                 merges.
         """
-        self._make(ranks_of(vocab, merges), special_tokens or {}, pattern, vocab)
+        ranks = ranks_of(vocab, merges)
+        self._make(ranks, special_tokens or {}, pattern)
+        known = set(ranks.values())
+        self._others.update(item for item in vocab.items() if item[0] not in known)
         self.merges = list(merges)
 
     @classmethod
@@ -70,6 +78,7 @@ class Tokenizer:
         pattern: str = "cl100k",
         merges: Sequence[tuple[bytes, bytes]] | None = None,
         ignore_merges: bool = True,
+        post_processor: Mapping[str, Any] | None = None,
     ) -> Self:
         """Make a tokenizer of any vocabulary: of tiktoken's kind, or Hugging Face's with `merges`.
 
@@ -80,6 +89,7 @@ class Tokenizer:
             merges: Pairs of tokens, if they merge in this order instead.
             ignore_merges: Whether a pre-token that is a token is that token, merged or not. It
                 always is without `merges`.
+            post_processor: What `add_special_tokens` adds, as `tokenizer.json` has it.
 
         Raises:
             ValueError: A byte is no token.
@@ -88,31 +98,53 @@ class Tokenizer:
         if missing := [byte for byte in range(256) if bytes([byte]) not in ranks]:
             raise ValueError(f"the vocabulary has no token for the byte {missing[0]:#04x}")
         made = cls.__new__(cls)
-        vocab = {number: token for token, number in ranks.items()}
-        made._make(ranks, special_tokens or {}, pattern, vocab)
+        made._make(ranks, special_tokens or {}, pattern)
         made.ignore_merges = ignore_merges or merges is None
+        made.post_processor = post_processor
         if merges is not None:
-            made._listed = made.merges = list(merges)  # noqa: SLF001  its own
+            made._by_list = True  # noqa: SLF001  its own
+            made._pack_merges(merges)  # noqa: SLF001  likewise
         return made
 
     def _make(
-        self,
-        ranks: Mapping[bytes, int],
-        special_tokens: Mapping[str, int],
-        pattern: str,
-        vocab: Mapping[int, bytes],
+        self, ranks: Mapping[bytes, int], special_tokens: Mapping[str, int], pattern: str
     ) -> None:
         self.special_tokens = dict(special_tokens)
-        self.ranks = dict(ranks)
-        self.vocab = dict(vocab) | {i: t.encode() for t, i in self.special_tokens.items()}
         self.pattern: Pattern = resolve(pattern)
         self.ignore_merges = False
-        self._listed: list[tuple[bytes, bytes]] | None = None
+        self.post_processor: Mapping[str, Any] | None = None
+        self._packed = PackedRanks(ranks)
+        self._others: dict[int, bytes] = {}
+        self._sides: tuple[Packed, Packed] | None = None
+        self._by_list = False
+
+    def _pack_merges(self, merges: Sequence[tuple[bytes, bytes]]) -> None:
+        self._sides = Packed([left for left, _ in merges]), Packed([right for _, right in merges])
+        vars(self).pop("merges", None)
+
+    @cached_property
+    def ranks(self) -> dict[bytes, int]:
+        """Bytes to id of all but the special tokens; a lower id merges first."""
+        return dict(self._packed.items())
+
+    @cached_property
+    def vocab(self) -> dict[int, bytes]:
+        """Id to bytes, special tokens included."""
+        tokens = {number: token for token, number in self._packed.items()}
+        special = {number: token.encode() for token, number in self.special_tokens.items()}
+        return tokens | self._others | special
 
     @cached_property
     def merges(self) -> list[tuple[bytes, bytes]]:
         """Pairs of tokens (bytes) in the order in which they are merged."""
-        return merges_of(self.ranks)
+        if self._sides is None:
+            return self._encoder.merges()
+        return list(zip(*self._sides, strict=True))
+
+    @property
+    def _listed(self) -> list[tuple[bytes, bytes]] | None:
+        """The merges, if text is encoded by their order, and not by that of the ids."""
+        return self.merges if self._by_list else None
 
     @cached_property
     def spelled(self) -> dict[bytes, str]:
@@ -167,7 +199,9 @@ class Tokenizer:
             UsageError: There is no such pattern.
         """
         tokens, special = read_vocab(Path(vocab), special_tokens or ())
-        return cls(tokens, read_merges(Path(merges)), special, pattern)
+        made = cls(tokens, pairs := read_merges(Path(merges)), special, pattern)
+        made._pack_merges(pairs)
+        return made
 
     def encode(
         self,
@@ -175,6 +209,7 @@ class Tokenizer:
         *,
         allowed_special: Special = "all",
         disallowed_special: Special = (),
+        add_special_tokens: bool = False,
     ) -> list[int]:
         """The ids of a text. Special tokens in it become theirs, the longest first.
 
@@ -184,14 +219,18 @@ class Tokenizer:
             text: Any; lone halves of surrogate pairs become U+FFFD.
             allowed_special: The special tokens that become their ids. Others are text.
             disallowed_special: Those that must not be in the text; `all` that are not allowed.
+            add_special_tokens: Whether the ids are put around it that a `tokenizer.json` names in
+                its post-processor, such as a BOS. In `tokenizers` they are unless one says no; here
+                they are not, so that ids are those of the text, and decode to it. Tokenizers of
+                other files, and of a run's directory, have none.
 
         Raises:
             EncodingError: A regex of one's own takes too long on the text.
             SpecialTokenError: There is a special token that is disallowed. It is a `ValueError`.
+            UsageError: What is to be added is not understood.
         """
-        return self._encoder.encode(
-            text, self._allowed([text], allowed_special, disallowed_special)
-        )
+        ids = self._encoder.encode(text, self._allowed([text], allowed_special, disallowed_special))
+        return self._surrounded(ids) if add_special_tokens else ids
 
     def encode_to_array(
         self,
@@ -231,6 +270,7 @@ class Tokenizer:
         threads: int | None = None,
         allowed_special: Special = "all",
         disallowed_special: Special = (),
+        add_special_tokens: bool = False,
     ) -> list[list[int]]:
         """The ids of each text.
 
@@ -240,15 +280,18 @@ class Tokenizer:
                 for this process where it is None.
             allowed_special: As for `encode`.
             disallowed_special: Likewise.
+            add_special_tokens: Likewise.
 
         Raises:
             EncodingError: As for `encode`.
             SpecialTokenError: Likewise.
+            UsageError: Likewise.
         """
         texts = list(texts)
         allowed = self._allowed(texts, allowed_special, disallowed_special)
         threads = threads or len(os.sched_getaffinity(0))
-        return self._encoder.batch(texts, allowed, threads=threads).lists()
+        each = self._encoder.batch(texts, allowed, threads=threads).lists()
+        return [self._surrounded(ids) for ids in each] if add_special_tokens else each
 
     def encode_documents(
         self,
@@ -287,13 +330,17 @@ class Tokenizer:
             counted=counted,
         )
 
-    def count_tokens(self, text: str, *, allowed_special: Special = "all") -> int:
+    def count_tokens(
+        self, text: str, *, allowed_special: Special = "all", add_special_tokens: bool = False
+    ) -> int:
         """How many ids `encode` gives, without making them.
 
         Raises:
             EncodingError: As for `encode`.
+            UsageError: Likewise.
         """
-        return self._encoder.count(text, self._allowed([text], allowed_special, ()))
+        number = self._encoder.count(text, self._allowed([text], allowed_special, ()))
+        return number + len(self._surrounded([])) if add_special_tokens else number
 
     def encode_ordinary_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, where special tokens are text like any other.
@@ -384,6 +431,14 @@ class Tokenizer:
         """
         return huggingface_tokenizer(self)
 
+    def _surrounded(self, ids: list[int]) -> list[int]:
+        """The ids with those that the post-processor adds."""
+        return [*self._around.before, *ids, *self._around.behind]
+
+    @cached_property
+    def _around(self) -> Around:
+        return around(self.post_processor)
+
     def _allowed(
         self, texts: Sequence[str], allowed: Special, disallowed: Special
     ) -> list[str] | None:
@@ -392,7 +447,7 @@ class Tokenizer:
     @cached_property
     def _encoder(self) -> TextEncoder:
         return TextEncoder(
-            self.ranks,
+            self._packed,
             self.pattern,
             self.special_tokens,
             merges=self._listed,

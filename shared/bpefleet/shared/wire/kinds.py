@@ -131,7 +131,7 @@ REDUCE: Final = Kind(
     noun="sum",
 )
 """Puts the counts of several chunks together. Its units are not chunks, but what the ledger of the
-exchange numbers (`bpefleet.producer.store.ledgers.exchanged`)."""
+exchange numbers (`bpefleet.producer.store.exchanged.journal`)."""
 
 KINDS: Final[dict[str, Kind]] = {kind.name: kind for kind in (COUNT, ENCODE, EVALUATE, REDUCE)}
 """All kinds by name: no other job is run, and no other event is read."""

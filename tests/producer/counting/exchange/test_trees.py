@@ -17,8 +17,8 @@ from bpefleet.kernel import Counts, FoldedCounts
 from bpefleet.producer.counting.exchange import sums
 from bpefleet.producer.counting.exchange.elsewhere import Elsewhere
 from bpefleet.producer.counting.kinds.store_reduced import StoreReduced
-from bpefleet.producer.store.ledgers.exchange_parts import Counted
-from bpefleet.producer.store.ledgers.exchanged import Exchanged, read_parts
+from bpefleet.producer.store.exchanged.journal import Exchanged, read_parts
+from bpefleet.producer.store.exchanged.parts import Counted
 from bpefleet.producer.store.ledgers.ledger import Ledger
 from bpefleet.producer.store.ledgers.ledger_format import Totals
 from bpefleet.shared.exchange.names import new_name
@@ -307,6 +307,7 @@ def test_ranges_replace_what_they_were_made_from_once_all_are_made(
     parts = bench.there.ledger.parts
     assert parts.open == {3}
     assert set(parts.made) == {2, 4}
+    assert bench.there.ledger.unique == 120  # over a resume, too
     assert bench.add(3, bench.reduce(3)) is None
     assert set(parts.held) == {-3}
     assert sum(part.unique for part in parts.held[-3].parts) == 120

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from bpefleet.kernel import CountOverflow, PayloadError, PayloadInfo, check_file
 from bpefleet.producer.counting.exchange.sums import sums
-from bpefleet.producer.store.ledgers.exchange_parts import Dropped, Gone
-from bpefleet.producer.store.ledgers.exchanged import Exchanged, leaving
+from bpefleet.producer.store.exchanged.journal import Exchanged, leaving
+from bpefleet.producer.store.exchanged.parts import Dropped, Gone
 from bpefleet.shared.errors import StoreError
 from bpefleet.shared.exchange.place import exchange_at
 from bpefleet.shared.exchange.plausible import untrue
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bpefleet.producer.planning.plan import Plan
-    from bpefleet.producer.store.ledgers.exchange_parts import Held
+    from bpefleet.producer.store.exchanged.parts import Held
     from bpefleet.producer.store.ledgers.ledger import Ledger
     from bpefleet.shared.trust.signing import Signer
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.producer.store.ledgers.exchange_parts import Planned
+from bpefleet.producer.store.exchanged.parts import Planned
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from bpefleet.producer.store.ledgers.exchange_parts import Held, Parts
+    from bpefleet.producer.store.exchanged.parts import Held, Parts
 
 MOST: Final = 32
 """Counts that are put together at once."""

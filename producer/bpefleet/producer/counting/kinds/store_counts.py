@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bpefleet.kernel import PayloadError
-from bpefleet.producer.store.ledgers.exchange_parts import Counted as Noted
+from bpefleet.producer.store.exchanged.parts import Counted as Noted
 from bpefleet.producer.store.ledgers.ledger_format import Totals
 from bpefleet.producer.store.ledgers.plausible import demand_plausible
 from bpefleet.shared.corpus.bounds import bounds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bpefleet.kernel import SAMPLE
-from bpefleet.producer.store.ledgers.exchange_parts import Reduced as Noted
+from bpefleet.producer.store.exchanged.parts import Reduced as Noted
 from bpefleet.shared.errors import StoreError
 from bpefleet.shared.exchange.names import is_of
 from bpefleet.shared.exchange.plausible import untrue
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from bpefleet.producer.counting.exchange.elsewhere import Elsewhere
     from bpefleet.producer.counting.session import Session
-    from bpefleet.producer.store.ledgers.exchange_parts import Held
+    from bpefleet.producer.store.exchanged.parts import Held
     from bpefleet.shared.trust.signing import Signer
     from bpefleet.shared.wire.messages import Part, Reduced
 

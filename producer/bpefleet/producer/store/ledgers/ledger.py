@@ -28,7 +28,7 @@ a block of each at a time.
 from __future__ import annotations
 
 import logging
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
 from threading import Lock
@@ -45,30 +45,24 @@ from bpefleet.producer.store.ledgers.compaction import (
     put_together,
 )
 from bpefleet.producer.store.ledgers.ledger_format import (
-    DamagedError,
     FoldedHead,
     Totals,
-    demand_whole,
-    divided,
     explained,
-    files_in,
-    first_of,
     folded_name,
     group_name,
     is_folded,
     joined_name,
-    larger_first,
     part_name,
     payload_place,
-    said_by,
 )
 from bpefleet.producer.store.ledgers.plausible import checked
+from bpefleet.producer.store.ledgers.standing import Standing
 from bpefleet.producer.store.ledgers.unique_estimate import Distinct
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.wire.messages import Counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
 
@@ -137,17 +131,14 @@ class Ledger:
         self._sources = sources
         self._files: dict[int, list[CountsFile]] = {}
         with explained(folder):
-            known = files_in(folder)
+            check = self._check if mend else None
+            standing = Standing(folder, chunks, self._demand_in_place, check)
             if tidy:
                 remove_temporary(folder)
-            replaced = [*self._open_many(known, chunks, mend=mend)]
-            for path in divided(known)[1]:
-                if first_of(path) in self.chunks:
-                    replaced.append(path)
-                elif said := self._said_by(path, chunks, mend=mend):
-                    self._open(path, *said, mend=mend)
+            for file in standing:
+                self._note(file, [])
             if tidy:
-                remove_all(replaced)
+                remove_all(standing.replaced)
 
     @property
     def tokens(self) -> int:
@@ -336,60 +327,23 @@ class Ledger:
     def _source_of(self, chunk: int) -> int:
         return self._sources[chunk] if self._sources else 0
 
-    def _open_many(self, known: Sequence[Path], chunks: int | None, *, mend: bool) -> list[Path]:
-        """Open the files with many chunks. Returns those that others replaced."""
-        replaced: list[Path] = []
-        said = [
-            (path, *told)
-            for path in divided(known)[0]
-            if (told := self._said_by(path, chunks, mend=mend))
-        ]
-        for path, found, totals in sorted(said, key=larger_first):
-            standing = [file.chunks for of in self._files.values() for file in of]
-            with self._judged(path, mend=mend):
-                if self.chunks.isdisjoint(found) or demand_whole(found, standing):
-                    self._open(path, found, totals, mend=mend)
-                else:
-                    replaced.append(path)
-        return replaced
+    def _check(self, file: CountsFile) -> None:
+        """Read a file to its end.
 
-    def _said_by(
-        self, path: Path, chunks: int | None, *, mend: bool
-    ) -> tuple[set[int], Counted | Totals] | None:
-        """What a file says of itself. None if it is damaged and was set aside."""
-        with self._judged(path, mend=mend):
-            found, totals = said_by(path, chunks)
-            self._demand_in_place(path, found)
-            return found, totals
-        return None
+        Raises:
+            PayloadError: It is damaged.
+        """
+        info = check_file(file.path, payload_place(file.path), self._digest)
+        self._distinct.see(info.least_hashes)
 
-    @contextmanager
-    def _judged(self, path: Path, *, mend: bool) -> Iterator[None]:
-        """Within the block, set a file aside that is damaged, if `mend`."""
-        try:
-            with explained(path):
-                yield
-        except DamagedError as error:
-            if not mend:
-                raise
-            path.replace(path.with_name(f"damaged-{path.name}"))
-            logger.warning("%s; it is set aside and its chunks are counted again", error.message)
-
-    def _open(self, path: Path, found: set[int], totals: Counted | Totals, *, mend: bool) -> None:
-        with self._judged(path, mend=mend):
-            start = payload_place(path) if mend else 0
-            infos = [check_file(path, start, self._digest)] if mend else []
-            size = path.stat().st_size
-            self._note(CountsFile(path, tuple(found), Totals().plus(totals), size), infos)
-
-    def _demand_in_place(self, path: Path, found: set[int]) -> None:
+    def _demand_in_place(self, file: CountsFile) -> None:
         """Refuse what is not where this class writes it: it would be weighted wrongly, or twice.
 
         Raises:
             ValueError: A file has counts of several sources, or of another one than its name says.
         """
-        names = {folded_name(self._source_of(chunk)) for chunk in found}
-        if len(names) > 1 or (is_folded(path) and names - {path.name}):
+        names = {folded_name(self._source_of(chunk)) for chunk in file.chunks}
+        if len(names) > 1 or (is_folded(file.path) and names - {file.path.name}):
             raise ValueError("it has counts of another source")
 
     def _note(self, file: CountsFile, infos: Sequence[PayloadInfo]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from bpefleet.kernel import KernelError
@@ -15,7 +15,7 @@ from bpefleet.shared.wire.keys import LARGEST_PAYLOAD
 from bpefleet.shared.wire.messages import Counted, Int, Message
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
 FOLDED: Final = "folded.counts"
@@ -88,80 +88,6 @@ class FoldedHead(Message, frozen=True):
 
     chunks: tuple[Int, ...]
     totals: Totals
-
-
-def read_index(folder: Path, count: int | None = None) -> tuple[set[int], Totals]:
-    """Which chunks are folded, and their sums, without reading the counts themselves.
-
-    Args:
-        folder: The ledger's.
-        count: How many chunks the run has, if known.
-
-    Raises:
-        OutputError: A file is damaged.
-    """
-    chunks: set[int] = set()
-    totals = Totals()
-    for more, sums in _said(folder, count):
-        chunks |= more
-        totals = totals.plus(sums)
-    return chunks, totals
-
-
-def read_sums(folder: Path, sources: Sequence[int]) -> dict[int, Totals]:
-    """The sums of the folded chunks by their source, likewise.
-
-    Args:
-        folder: The ledger's.
-        sources: For each chunk of the run its source.
-
-    Raises:
-        OutputError: A file is damaged.
-    """
-    found: dict[int, Totals] = {}
-    for chunks, sums in _said(folder, len(sources)):
-        source = sources[min(chunks)] if chunks else 0
-        found[source] = found.get(source, Totals()).plus(sums)
-    return found
-
-
-def _said(folder: Path, count: int | None) -> Iterator[tuple[set[int], Counted | Totals]]:
-    chunks: set[int] = set()
-    standing: list[Collection[int]] = []
-    many, parts = divided(files_in(folder))
-    said = []
-    for path in many:
-        with explained(path), suppress(FileNotFoundError):  # compacted just now
-            said.append((path, *said_by(path, count)))
-    for path, more, sums in sorted(said, key=larger_first):
-        with explained(path):
-            if not chunks.isdisjoint(more) and not demand_whole(more, standing):
-                continue
-        standing.append(more)
-        chunks |= more
-        yield more, sums
-    for path in parts:
-        # A running producer may have compacted it just now.
-        if first_of(path) not in chunks and os.path.lexists(path):
-            with explained(path):
-                more, sums = said_by(path, count)
-            chunks |= more
-            yield more, sums
-
-
-def divided(files: Iterable[Path]) -> tuple[list[Path], list[Path]]:
-    """The ledger's files with many chunks, and those with one."""
-    many: list[Path] = []
-    parts: list[Path] = []
-    for path in files:
-        (parts if is_part(path) else many).append(path)
-    return many, parts
-
-
-def larger_first(said: tuple[Path, Collection[int], object]) -> tuple[int, bool, str]:
-    """The order in which files with many chunks are looked at: what replaced others comes first."""
-    path, chunks, _ = said
-    return -len(chunks), not is_folded(path), path.name
 
 
 def folded_name(source: int) -> str:
@@ -249,21 +175,6 @@ def payload_place(path: Path) -> int:
     if is_part(path) and size > LARGEST_PAYLOAD:
         raise ValueError(f"{size:,} bytes are more than the counts of a chunk can be")
     return start
-
-
-def demand_whole(found: Collection[int], others: Iterable[Collection[int]]) -> bool:
-    """Whether a file stands for chunks, some of which other files stand for.
-
-    Returns:
-        False if all of them are in one of the others, which replaced this one.
-
-    Raises:
-        ValueError: Some are, and some are not, which nothing that died leaves behind.
-    """
-    wanted = set(found)
-    if any(wanted.issubset(other) for other in others):
-        return False
-    raise ValueError("other files have some of its chunks")
 
 
 @contextmanager

@@ -28,7 +28,11 @@ class Parts(Protocol):
     special_tokens: dict[str, int]
     ignore_merges: bool
     pattern: Pattern
-    ranks: dict[bytes, int]
+    post_processor: Mapping[str, Any] | None
+
+    @property
+    def ranks(self) -> Mapping[bytes, int]:
+        """Token to id, of all but special tokens."""
 
     @property
     def merges(self) -> list[tuple[bytes, bytes]]:
@@ -54,7 +58,7 @@ def tokenizer_json(tokenizer: Parts) -> dict[str, Any]:
         "added_tokens": [{"id": number, **_special(token)} for token, number in special],
         "normalizer": None,
         "pre_tokenizer": pre_tokenizer(tokenizer.pattern),
-        "post_processor": None,
+        "post_processor": tokenizer.post_processor,
         "decoder": _decoder(tokenizer.special_tokens),
         "model": {
             "type": "BPE",

@@ -1,7 +1,7 @@
 """Reads Hugging Face's `tokenizer.json`, where it is a byte-level BPE that the kernel encodes by.
 
 What does not change the ids of a text is not looked at: the decoder, the post-processor (which adds
-tokens that are not in the text), padding and truncation.
+ids that are not of the text, and is kept as it is), padding and truncation.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class Parts(NamedTuple):
     pattern: str
     merges: list[tuple[bytes, bytes]]
     ignore_merges: bool
+    post_processor: dict[str, Any] | None
 
 
 def named(regex: str) -> str:
@@ -87,7 +88,8 @@ def _read(content: dict[str, Any]) -> Parts:
         raise OtherKindError(f"{error}, which stands for no byte") from None
     if any(bytes([byte]) not in ranks for byte in range(256)):
         raise OtherKindError("no token for some byte")
-    return Parts(ranks, special, pattern, merges, bool(model.get("ignore_merges")))
+    whole = bool(model.get("ignore_merges"))
+    return Parts(ranks, special, pattern, merges, whole, content.get("post_processor"))
 
 
 def _nothing(normalizer: dict[str, Any] | None) -> bool:

@@ -1,4 +1,4 @@
-"""What lies in an exchange, and the lines that tell of it (see `exchanged`)."""
+"""What lies in an exchange, and the lines that tell of it (see `journal`)."""
 
 from __future__ import annotations
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from bpefleet.producer.store.ledgers.exchanged import read_parts
-from bpefleet.producer.store.ledgers.ledger_format import Totals, read_index, read_sums
+from bpefleet.producer.store.exchanged.journal import read_parts
+from bpefleet.producer.store.ledgers.ledger_format import Totals
+from bpefleet.producer.store.ledgers.standing import read_index, read_sums
 from bpefleet.shared.wire.shown.status import Exchanging
 
 if TYPE_CHECKING:
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
-    from bpefleet.producer.store.ledgers.exchange_parts import Parts
-    from bpefleet.producer.store.ledgers.exchanged import Exchanged
+    from bpefleet.producer.store.exchanged.journal import Exchanged
+    from bpefleet.producer.store.exchanged.parts import Parts
     from bpefleet.producer.store.ledgers.settled import Settled
 
 

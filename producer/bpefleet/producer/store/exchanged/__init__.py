@@ -1,0 +1,1 @@
+"""What lies in the exchange of a run, as its directory tells."""
