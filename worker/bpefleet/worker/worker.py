@@ -40,7 +40,7 @@ from bpefleet.worker.tasks import PREPARE
 if TYPE_CHECKING:
     from resource import struct_rusage
 
-    from redis.client import Pipeline, PubSub
+    from redis.client import Pipeline
     from rq import Queue
     from rq.job import Job
 
@@ -262,22 +262,11 @@ class FleetWorker(Worker):
         if isinstance(job, FleetJob):
             job.failed = replace(failed, worker=self.name)
 
-    def _pubsub_exception_handler(self, exc: Exception, _pubsub: PubSub, thread: Any) -> None:
-        """Do without RQ's commands if Redis refuses them."""
-        if not isinstance(exc, RedisError):
-            raise exc
-        logger.warning("RQ's commands to this worker are not heard: %s", exc)
-        thread.stop()
+    def subscribe(self) -> None:
+        """Do without RQ's commands: nobody sends any, and who listens has a connection more.
 
-    def unsubscribe(self) -> None:
-        """Leave the command channel without delay.
-
-        The listening thread must be told to end before the reply to UNSUBSCRIBE wakes it, or it
-        waits once more, and the worker's exit takes a second longer.
+        It is one in three of a busy worker's, of which a Redis has ten thousand.
         """
-        if self.pubsub_thread:
-            self.pubsub_thread.stop()
-        super().unsubscribe()  # type: ignore[no-untyped-call]
 
 
 def _about(job: Job) -> dict[str, str | int]:
