@@ -28,6 +28,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "empty.txt").touch()
     (tmp_path / "latin1.txt").write_bytes(b"fine text\n" * 10 + "caf\xe9\n".encode("latin-1"))
     (tmp_path / "single.txt").write_text("<|endoftext|>a<|endoftext|>b\n")
+    (tmp_path / "bad.jsonl").write_text('{"text": "a"}\n{"text": "b\n')
     (tmp_path / "binary").mkdir()
     (tmp_path / "binary" / "x").write_bytes(b"\0")
     (tmp_path / "taken").mkdir()
@@ -64,6 +65,12 @@ CASES: list[tuple[str, Arguments, ExitCode, str]] = [
         lambda p: [p / "latin1.txt", *VOCAB],
         ExitCode.SOURCE,
         "latin1.txt is not UTF-8 at byte 103",
+    ),
+    (
+        "record",
+        lambda p: [p / "bad.jsonl", *VOCAB],
+        ExitCode.SOURCE,
+        "hint: mend the file, and start a new run in another directory",
     ),
     (
         "regex",

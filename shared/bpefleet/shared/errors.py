@@ -8,6 +8,7 @@
     ├── SourceError            the corpus: missing, empty, unreadable
     │   ├── InvalidTextError   bytes that are not UTF-8, in strict mode
     │   ├── NotTextError       binary data, a format that is not read, another encoding
+    │   ├── DamagedSourceError a file is cut off, damaged, or holds what is no record
     │   ├── SourceChangedError a file is not what it was when the run was planned
     │   ├── StoreError         a store does not answer; another attempt may help
     │   └── ExhaustedError     the corpus holds too few merges for the vocabulary
@@ -114,6 +115,10 @@ class NotTextError(SourceError):
     """A source is no UTF-8 text at all: the message names its format, if that is known."""
 
 
+class DamagedSourceError(SourceError):
+    """A source is cut off or damaged, or holds what is no record: no other attempt will help."""
+
+
 class SourceChangedError(SourceError):
     """A source is not the file that the run was planned on."""
 
@@ -173,6 +178,7 @@ _KINDS: Final = {
         SourceError,
         InvalidTextError,
         NotTextError,
+        DamagedSourceError,
         SourceChangedError,
         StoreError,
         FullError,

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from pyarrow import feather, parquet
 
 from bpefleet.producer.planning.finding.sources import find_files
-from bpefleet.shared.errors import SourceError
+from bpefleet.shared.errors import DamagedSourceError, SourceError
 from tests.examples import tried_with
 from tests.logged import logged
 
@@ -154,7 +154,10 @@ def test_a_table_without_rows_is_empty(tmp_path: Path, kind: str) -> None:
 def test_a_table_that_is_cut_off_is_an_error(tmp_path: Path, kind: str, kept: float) -> None:
     write(tmp_path / "a", pa.table({"text": TEXTS}), kind)
     os.truncate(tmp_path / "a", int((tmp_path / "a").stat().st_size * kept))
-    with pytest.raises(SourceError, match="the table is damaged or cannot be read"):
+    said = (
+        "cannot be read: it ends at" if kind == "stream" else "cannot be read: its last bytes are"
+    )
+    with pytest.raises(DamagedSourceError, match=f"the table is damaged or {said}"):
         look(tmp_path / "a")
 
 

@@ -203,7 +203,7 @@ def test_what_is_not_of_the_kind_that_is_said_is_refused_or_passed_over(
     tmp_path: Path, asked: str
 ) -> None:
     (tmp_path / "text").write_text(TEXT)
-    assert "which is not read as" in refusal([tmp_path / "text"], asked=asked)
+    assert "file by its first bytes\nhint: leave out" in refusal([tmp_path / "text"], asked=asked)
     (tmp_path / "right").write_bytes(
         {"jsonl": RECORDS.encode(), **READ, "arrow": ARROW["file"]}[asked]
     )

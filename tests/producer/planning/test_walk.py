@@ -80,6 +80,18 @@ def test_a_fifo_for_a_plan_does_not_hang(folder: Path) -> None:
     assert "a.txt" in found(folder)[0]
 
 
+def test_what_is_no_file_and_links_to_folders_are_told(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    (folder / "gone").symlink_to("nowhere")
+    (folder / "round").symlink_to(".")
+    names, said = found(folder)
+    assert names == ["a.txt", "b.txt"]
+    assert f"2 files were passed over (links to nothing, or no files): {folder / 'gone'}, " in said
+    assert f"links to folders are not followed: {folder / 'round'}; name them" in said
+    # A glob follows no links, and folders that it matches are not meant.
+    assert "a.txt" in found(f"{folder}/*")[0]
+
+
 def test_a_second_run_below_its_corpus_learns_what_the_first_did(folder: Path) -> None:
     first = folder / "deep" / "run"
     second = bpefleet(

@@ -226,16 +226,15 @@ def test_a_history_that_grows_is_read_as_it_comes(run: RunDirectory) -> None:
     lines = (run.path / ATTEMPTS).read_bytes().splitlines(keepends=True)
     path, history = run.path / ATTEMPTS, History(run.path)
     path.unlink()
-    history.look()
-    assert history.attempts == {}
+    assert [*history.new()] == []
     path.write_bytes(lines[0] + lines[1][:20])
-    history.look()
-    assert len(history.attempts) == 1
+    found = [*history.new()]
+    assert len(found) == 1
     with path.open("ab") as file:
         file.write(lines[1][20:] + b"".join(lines[2:]))
-    history.look()
-    history.look()
-    assert history.attempts == read_attempts(run.path)
+    found += history.new()
+    assert [*history.new()] == []
+    assert [*map(Attempt.to_bytes, found)] == [line.rstrip() for line in lines]
 
 
 def test_an_unfinished_run_is_profiled_as_far_as_it_is(tmp_path: Path, corpus: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import os
 import re
@@ -151,6 +152,24 @@ def test_odd_uses_of_standard_input_are_refused(
     options = ("--vocab-size", SIZE, "-o", out)
     done = bpefleet("train", *arguments, *options, stdin=subprocess.DEVNULL, cwd=tmp_path)
     assert said in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_text_on_standard_input_is_refused_at_once(tmp_path: Path) -> None:
+    """Its end never comes."""
+    with subprocess.Popen(
+        [*BPEFLEET, "train", "-", "--vocab-size", str(SIZE), "-o", str(tmp_path / "run")],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+    ) as run:
+        assert run.stdin is not None
+        assert run.stderr is not None
+        run.stdin.write(gzip.compress(os.urandom(1000)))
+        run.stdin.flush()
+        said = run.stderr.read().decode()
+    assert "error: standard input is compressed with gzip\nhint: decompress it on its way" in said
+    assert "arrived" not in said
     assert list(tmp_path.iterdir()) == []
 
 

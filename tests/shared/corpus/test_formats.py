@@ -189,7 +189,7 @@ def test_bad_text_in_a_record_is_told_with_its_place(
 def test_half_a_surrogate_is_no_text(tmp_path: Path, pattern: str) -> None:
     data = b'{"text": "\\ud83d\\ude42"}\n{"text": "a\\ud83d"}\n'
     segment = write_text(data, tmp_path / "bad", "jsonl")
-    with pytest.raises(InvalidTextError, match="at line 2\n"):
+    with pytest.raises(InvalidTextError, match="at line 2 without its other half\n"):
         counted(segment, pattern=pattern)
     assert counted(segment, pattern=pattern, errors="replace")[1].replaced == 3
 

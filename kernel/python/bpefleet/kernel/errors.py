@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.kernel.plain import is_mostly_text
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
 
     from bpefleet.kernel.blocks import Segment
 
+_HALF: Final = re.compile(rb"\xed[\xa0-\xbf]")
+"""How half of a surrogate pair begins, as if it were UTF-8."""
 _AROUND: Final = 1 << 15
 """Bytes on both sides of a bad place that tell whether the whole is text."""
 
@@ -50,6 +53,22 @@ def not_utf8(name: str, place: str, near: bytes) -> SegmentTextError:
     error = SegmentTextError(f"{name} is not UTF-8 at {place}")
     error.is_mostly_text = is_mostly_text(near)
     return error
+
+
+def not_utf8_record(name: str, place: str, data: Buffer, bad: int) -> SegmentTextError:
+    """Likewise, of a record of JSON: its bytes may be UTF-8, but its escapes no text.
+
+    Args:
+        name: The file's.
+        place: Where the record is, in words.
+        data: Texts of records.
+        bad: Where in these the first bad byte is.
+    """
+    if _HALF.match(memoryview(data)[bad : bad + 2]):
+        return SegmentTextError(
+            f"{name} has an escape from \\ud800 to \\udfff at {place} without its other half"
+        )
+    return not_utf8(name, place, around(data, bad))
 
 
 def around(data: Buffer, bad: int) -> bytes:

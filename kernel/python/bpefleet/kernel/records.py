@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, Typ
 
 from bpefleet.kernel._kernel import Counts, InvalidUtf8, JsonLineError, Sampler, Taken, json_texts
 from bpefleet.kernel.blocks import joined
-from bpefleet.kernel.errors import SegmentRecordError, around, not_utf8
+from bpefleet.kernel.errors import SegmentRecordError, around, not_utf8, not_utf8_record
 from bpefleet.kernel.opening import opened_file
 
 if TYPE_CHECKING:
@@ -234,8 +234,8 @@ class RecordCounter:
                 document = bisect_right(integers(texts.offsets, _WIDE), error.offset) - 1
                 start = offset + _origin(taken, integers(texts.starts, _WIDE)[document])
                 place = f"line {self._reader.line(segment, file, start)}"
-                raise not_utf8(
-                    self._reader.name(segment), place, around(texts.data, error.offset)
+                raise not_utf8_record(
+                    self._reader.name(segment), place, texts.data, error.offset
                 ) from None
             yield Found(len(texts.data), *found, texts.records, texts.absent)
 

@@ -21,7 +21,7 @@ from bpefleet.producer.spooling import spool as spool_
 from bpefleet.producer.spooling.arrived import Arrived
 from bpefleet.producer.spooling.documents import KEY, Documents
 from bpefleet.producer.spooling.part_size import part_size
-from bpefleet.producer.spooling.standard_input import blocks, demand_piped
+from bpefleet.producer.spooling.standard_input import blocks, demand_piped, only_text
 from bpefleet.producer.spooling.stretches import LineEnds, stretches
 from bpefleet.producer.store.stage import Stage
 from bpefleet.shared.corpus.formats import JSON_LINES, TEXT
@@ -78,7 +78,8 @@ class Arrival:
             demand_piped()
             lines = kind == JSON_LINES
             cuts = LineEnds() if lines else _cutter(options)
-            cut = stretches(blocks(stop.check), cuts, length)
+            arriving = only_text(blocks(stop.check), request.format)
+            cut = stretches(arriving, cuts, length)
             self._pieces = _counted(cut, self.arrived, lines=lines)
         self._options = options
         self._run = request.out
@@ -118,10 +119,10 @@ class Arrival:
             arrived.given_up = True
             if isinstance(error, KeyboardInterrupt | InterruptedRunError):
                 raise InterruptedRunError(f"stopped; {arrived} had arrived", hint=_AGAIN) from None
-            if isinstance(error, BpefleetError):
+            if isinstance(error, BpefleetError) and arrived.bytes:
                 told = f"{arrived} had arrived, {_AGAIN}"
                 error.hint = "; ".join(filter(None, (error.hint, told)))
-            else:
+            elif not isinstance(error, BpefleetError):
                 error.add_note(f"bpefleet: {arrived} had arrived; {_AGAIN}")
             raise
         arrived.open = False

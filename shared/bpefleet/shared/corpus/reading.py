@@ -14,6 +14,7 @@ from bpefleet.shared.corpus.remote_segments import RemoteSegments
 from bpefleet.shared.corpus.sampling import seeds
 from bpefleet.shared.corpus.segment_reader import SegmentReader
 from bpefleet.shared.errors import (
+    DamagedSourceError,
     InvalidTextError,
     NotTextError,
     SourceChangedError,
@@ -104,8 +105,8 @@ def source_errors() -> Iterator[None]:
         NotTextError: For `UnicodeError` where most of what is around is not text either.
         SourceChangedError: For `EOFError`: a file ends before its segment does.
         UsageError: For `TimeoutError` by the kernel: a regex backtracks without end.
-        SourceError: For any other `OSError`: a file is missing or cannot be read. For
-            `ValueError`: it holds what is no record.
+        SourceError: For any other `OSError`: a file is missing or cannot be read.
+        DamagedSourceError: For `ValueError`: a file holds what is no record.
     """
     try:
         yield
@@ -120,7 +121,7 @@ def source_errors() -> Iterator[None]:
             str(error), hint="repair the file, or count it with --errors replace"
         ) from error
     except ValueError as error:
-        raise SourceError(str(error), hint="mend the file, and start a new run") from error
+        raise DamagedSourceError(str(error), hint="mend the file, and start a new run") from error
     except EOFError as error:
         raise SourceChangedError(
             str(error), hint="the file changed since the run was planned; start a new run"

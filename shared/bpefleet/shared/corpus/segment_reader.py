@@ -17,7 +17,7 @@ from bpefleet.shared.corpus.remote_segments import RemoteSegments
 from bpefleet.shared.corpus.spooled import called, lines_before
 from bpefleet.shared.corpus.tables.counted import counted_lines, counted_rows
 from bpefleet.shared.corpus.tables.rows import table_fields, table_rows
-from bpefleet.shared.errors import SourceChangedError, SourceError
+from bpefleet.shared.errors import DamagedSourceError, SourceChangedError
 from bpefleet.shared.stores.urls import is_url
 
 if TYPE_CHECKING:
@@ -93,14 +93,14 @@ class SegmentReader:
         """The lines of a segment in blocks, each with its offset in the (decompressed) segment.
 
         Raises:
-            SourceError: A line is longer than any record.
+            DamagedSourceError: A line is longer than any record.
         """
         at = 0
         owned, pieces = self._owned(segment, file, LINES)
         for block in _whole_lines(pieces):
             at = at or owned.begin
             if len(block) > _LONGEST_LINE:
-                raise SourceError(
+                raise DamagedSourceError(
                     f"{called(segment.path)} has a line of more than {_LONGEST_LINE:,} bytes: line "
                     f"{self.line(segment, file, at)}",
                     hint="JSON Lines is an object a line: jq -c '.[]' makes it of an array",
@@ -194,12 +194,12 @@ def _xz_parts(path: str, file: File, start: int, end: int) -> Iterator[bytes]:
     """The blocks of an xz file that begin in a range, each as a stream.
 
     Raises:
-        SourceError: The file's index is damaged, or gone.
+        DamagedSourceError: The file's index is damaged, or gone.
     """
     try:
         yield from as_streams(lambda at, size: file.pread(size, at), file.size, start, end)
     except (ValueError, StructError) as error:
-        raise SourceError(
+        raise DamagedSourceError(
             f"{path} is damaged: its index makes no sense ({error})",
             hint="copy the file again, or make it again",
         ) from error

@@ -13,7 +13,7 @@ from bpefleet.producer.planning.finding.found import Found, Names
 from bpefleet.producer.planning.finding.look import Looker
 from bpefleet.producer.planning.finding.walk import Walk
 from bpefleet.producer.planning.formats.expected import Expectations
-from bpefleet.producer.planning.formats.names import AUTO, BINARY, NAMES, remedy, said_of
+from bpefleet.producer.planning.formats.names import AUTO, BINARY, NAMES, remedy, said_of, why_not
 from bpefleet.shared.corpus.formats import KNOWN, TEXT, kind_of
 from bpefleet.shared.errors import NotTextError, SourceError
 from bpefleet.shared.stores.urls import is_url
@@ -70,8 +70,14 @@ def find_files(
         finder.find(os.fspath(source))
     if repeated := finder.found.repeated:
         logger.warning("%s named more than once, read once", _files(repeated))
+    if finder.broken.count:
+        text = "%s passed over (links to nothing, or no files): %s"
+        logger.warning(text, _files(finder.broken.count), finder.broken)
     if finder.json.count:
-        text = "%s: JSON is counted as it stands, quotes and escapes included"
+        text = (
+            "%s: JSON is counted as it stands, quotes and escapes included; --format jsonl reads "
+            "an object a line, which jq -c '.[]' makes of an array"
+        )
         logger.warning(text, finder.json)
     return finder.found.files
 
@@ -81,6 +87,7 @@ class _Finder:
 
     Attributes:
         found: The files.
+        broken: Names of no files that can be read: links to nothing, pipes.
         json: Those among them that hold JSON by their names, and are read as text.
     """
 
@@ -92,6 +99,7 @@ class _Finder:
         expectations: Expectations,
     ) -> None:
         self.found = Found()
+        self.broken = Names()
         self.json = Names()
         self._out = out
         self._check = check
@@ -145,10 +153,9 @@ class _Finder:
         if file.size == 0:
             raise SourceError(f"{path}: the file is empty")
         if file.format not in KNOWN:
-            asked = "" if self._asked == AUTO else f" as {NAMES[self._asked]}"
             raise NotTextError(
-                f"{path}: the file is {said_of(file.format)}, which is not read{asked}",
-                hint=remedy(file.format, path),
+                f"{path}: the file is {why_not(file.format, self._asked)}",
+                hint=remedy(file.format, path, self._asked),
             )
         if file.extent == 0:
             raise SourceError(f"{path}: the table has no rows")
@@ -162,22 +169,15 @@ class _Finder:
             nonlocal matched
             for listing in listings:
                 matched = matched or bool(listing.names)
-                at = 0
-                while at < len(listing.names):
-                    texts, at = self._looker.texts(listing, at)
-                    if texts is not None:
-                        yield texts
-                    elif (other := self._other(listing, listing.names[at])) is not None:
+                for found in self._looker.texts(listing):
+                    if isinstance(found, Group):
+                        yield found
+                    elif (other := self._other(listing, found)) is not None:
                         yield other
-                    at += texts is None
 
         def listed() -> None:
-            if walk.runs:
-                names = Names()
-                for run in walk.runs:
-                    names.add(str(run))
-                logger.warning("%s: what runs of bpefleet wrote was passed over: %s", source, names)
-            elif not matched and not Path(source).is_dir():
+            _tell(source, walk)
+            if not (matched or walk.runs or Path(source).is_dir()):
                 raise _no_match(source)
 
         self._take(source, each(), listed)
@@ -186,6 +186,8 @@ class _Finder:
         """A file that may be no plain text, and its path; None if it is no file."""
         path, is_link = listing.before + name, name in listing.others
         if is_link and not listing.others[name]:
+            if not Path(path).is_dir():  # which a glob may match
+                self.broken.add(path)
             return None
         if is_link:
             self.found.may_repeat()
@@ -234,6 +236,18 @@ class _Finder:
         self.found.add(file)
         if _is_json_as_text(file):
             self.json.add(file.path)
+
+
+def _tell(source: str, walk: Walk) -> None:
+    """Warn of what a walk has passed over."""
+    if walk.linked.count:
+        text = "%s: links to folders are not followed: %s; name them as sources, too"
+        logger.warning(text, source, walk.linked)
+    if walk.runs:
+        names = Names()
+        for run in walk.runs:
+            names.add(str(run))
+        logger.warning("%s: what runs of bpefleet wrote was passed over: %s", source, names)
 
 
 def _no_match(source: str) -> SourceError:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from bpefleet.kernel.opening import opened
 from bpefleet.producer.files.lock import was_locked
+from bpefleet.producer.planning.finding.found import Names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,6 +42,7 @@ class Walk:
 
     Attributes:
         runs: The run directories that were passed over.
+        linked: Links to folders, which are not followed: they may lead round in a circle.
     """
 
     def __init__(self, out: Path | None, check: Callable[[], object]) -> None:
@@ -51,6 +53,7 @@ class Walk:
             check: Called before each folder and each match; may raise.
         """
         self.runs: list[Path] = []
+        self.linked = Names()
         self._out = os.path.realpath(out) if out is not None else None
         self._check = check
         self._known: dict[Path, bool] = {}
@@ -67,8 +70,10 @@ class Walk:
             self._check()
             if self._is_run(Path(parent)):
                 continue
-            folders, names, others = _listed(parent)
+            folders, names, others, linked = _listed(parent)
             before = "" if parent == "." else parent.rstrip("/") + "/"
+            for name in linked:
+                self.linked.add(before + name)
             left += [before + name for name in reversed(folders)]
             yield Listing(before, names, others)
 
@@ -109,13 +114,14 @@ class Walk:
         return self._known[folder]
 
 
-def _listed(folder: str) -> tuple[list[str], list[str], dict[str, bool]]:
+def _listed(folder: str) -> tuple[list[str], list[str], dict[str, bool], list[str]]:
     """The folders in a folder, and the other names in it, sorted, without hidden ones.
 
-    And of those names that are no plain files, whether they lead to one.
+    And of those names that are no plain files, whether they lead to one; and links to folders.
     """
     folders: list[str] = []
     names: list[str] = []
+    linked: list[str] = []
     others: dict[str, bool] = {}
     with os.scandir(folder) as entries:
         for entry in entries:
@@ -126,12 +132,14 @@ def _listed(folder: str) -> tuple[list[str], list[str], dict[str, bool]]:
                 names.append(name)
             elif entry.is_dir(follow_symlinks=False):
                 folders.append(name)
-            elif not entry.is_dir():
+            elif entry.is_dir():
+                linked.append(name)
+            else:
                 names.append(name)
                 others[name] = entry.is_file()
     folders.sort()
     names.sort()
-    return folders, names, others
+    return folders, names, others, sorted(linked)
 
 
 def holds_plan(folder: Path) -> bool:

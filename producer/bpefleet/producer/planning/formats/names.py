@@ -120,10 +120,24 @@ def said_of(name: str) -> str:
     return {BINARY: "binary, or in another encoding"}.get(name, name)
 
 
-def remedy(name: str, path: str) -> str:
-    """What the user can do about a file of that format."""
+def why_not(name: str, asked: str) -> str:
+    """The same, with what follows from it.
+
+    Args:
+        name: The format.
+        asked: What the file was to be read as.
+    """
+    if name.startswith(_NO):
+        return said_of(name)
+    return f"{said_of(name)}, which is not read" + (f" as {NAMES[asked]}" if asked != AUTO else "")
+
+
+def remedy(name: str, path: str, asked: str = AUTO) -> str:
+    """What the user can do about a file of that format, which was to be read as `asked`."""
     inner, _, compression = name.partition(_IN)
     path = shlex.quote(path)
+    if asked in (TEXT, JSON_LINES, *TABLES) and (name.startswith(_NO) or name in NAMES.values()):
+        return "leave out --format: then each file is read as what it is"
     if name.startswith(_NO):
         return "give it the ending of what it is, or say what it is with --format"
     if inner in _ARCHIVES:

@@ -13,7 +13,7 @@ from bpefleet.producer.planning.opening import opened_source
 from bpefleet.shared.corpus.formats import ARROW, COUNTS_TABLE, PARQUET
 from bpefleet.shared.corpus.tables.columns import column_path, holds_text, text_columns, texts
 from bpefleet.shared.corpus.tables.counted import demand_columns
-from bpefleet.shared.errors import SourceError, UsageError
+from bpefleet.shared.errors import DamagedSourceError, SourceError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,6 +30,8 @@ _NAMED: Final = 20
 """Columns that an error names."""
 _MOST: Final = 1 << 50
 """More rows, and bytes, than a file can hold."""
+_MAGIC: Final = (b"PAR1", b"PARE", b"ARROW1")
+"""What tables both begin and end with."""
 _BUFFER: Final = 1 << 16
 """Bytes of a column that are read at once: no more of it than the sample needs."""
 
@@ -48,11 +50,12 @@ def rows_and_text(file: File, path: str, format_: str, field: str) -> tuple[int,
         field: The column, dotted where it lies in structs.
 
     Raises:
-        SourceError: It is damaged, or has no such column, or one that holds no text.
+        DamagedSourceError: It is damaged.
+        SourceError: It has no such column, or one that holds no text.
         UsageError: pyarrow is not installed.
     """
     look = {PARQUET: _parquet, COUNTS_TABLE: _counts}.get(format_, _arrow)
-    with _errors(path), file.stream() as stream:
+    with _errors(path, file), file.stream() as stream:
         rows, text = look(stream, file, path, field)
         if not (0 <= rows < _MOST and 0 <= text < _MOST):
             raise ValueError(f"it says that it has {rows:,} rows, of {text:,} bytes in all")
@@ -73,7 +76,7 @@ def edges(path: str, version: str, size: int, kind: str) -> list[int]:
         SourceError: It cannot be read.
     """
     try:
-        with opened_source(path, version, size) as source, _errors(path):
+        with opened_source(path, version, size) as source, _errors(path, source):
             if kind == ARROW:
                 return list(accumulate(rows for rows, _ in record_batches(source)))
             with source.stream() as data:
@@ -182,12 +185,24 @@ def _arrow_library(name: str) -> Any:
 
 
 @contextmanager
-def _errors(path: str) -> Iterator[None]:
+def _errors(path: str, file: File) -> Iterator[None]:
     """Say of which file pyarrow speaks: its own errors are subclasses of built-in ones."""
     try:
         yield
     except (ValueError, OSError, NotImplementedError, LookupError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        said = str(error).partition("\n")[0]
-        raise SourceError(f"{path}: the table is damaged or cannot be read: {said}") from error
+        said = _how_it_ends(file) or str(error).partition("\n")[0]
+        raise DamagedSourceError(
+            f"{path}: the table is damaged or cannot be read: {said}",
+            hint="copy the file again, or make it again",
+        ) from error
+
+
+def _how_it_ends(file: File) -> str:
+    """What is wrong with the end of a file, if it shows that not all of it is there."""
+    head = file.pread(max(map(len, _MAGIC)), 0)
+    magic = next((each for each in _MAGIC if head.startswith(each)), b"")
+    if file.pread(len(magic), max(0, file.size - len(magic))) == magic:
+        return ""
+    return f"its last bytes are not {magic.decode()}: it is cut off, or something follows it"

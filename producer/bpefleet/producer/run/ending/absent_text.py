@@ -32,13 +32,14 @@ def demand_text(this: Session) -> None:
         if totals.records and totals.absent == totals.records:
             source = plan.sources[index]
             which = f" of the source {source.name}" if source.name else ""
-            found = ", ".join(_fields(plan, index)) or "none"
+            field = source.text_field or plan.options.text_field
+            found = ", ".join(name for name in _fields(plan, index) if name != field) or "none"
             raise UsageError(
                 f"none of {several(totals.records, 'record')}{which} has a text in the field "
-                f"{source.text_field or plan.options.text_field}",
+                f"{field}",
                 hint="start a new run in another directory with --text-field"
-                f"{', or text_field in the corpus file' if which else ''}; the fields with text in "
-                f"the first file: {found}",
+                f"{', or text_field in the corpus file' if which else ''}; the other fields with "
+                f"text in the first file: {found}",
             )
 
 

@@ -12,7 +12,7 @@ import sys
 import zlib
 from typing import TYPE_CHECKING, Final, Protocol
 
-from bpefleet.shared.errors import SourceError
+from bpefleet.shared.errors import DamagedSourceError
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -107,7 +107,7 @@ def decompressed(
         start: Where in the file the first piece begins, for errors.
 
     Raises:
-        SourceError: The data are damaged, end too early, or grow without measure.
+        DamagedSourceError: The data are damaged, end too early, or grow without measure.
     """
     fed = out = 0
     stream: _Stream | None = None
@@ -121,7 +121,7 @@ def decompressed(
             try:
                 found = stream.decompress(data, _PIECE)
             except _DAMAGED as error:
-                raise SourceError(
+                raise DamagedSourceError(
                     f"{path} is damaged: its {compression} data make no sense between bytes "
                     f"{start + fed - len(piece):,} and {start + fed:,} ({error})",
                     hint=_AGAIN,
@@ -133,7 +133,7 @@ def decompressed(
             data = stream.unused_data if stream.eof else b""
             stream = None if stream.eof else stream
     if stream is not None:
-        raise SourceError(
+        raise DamagedSourceError(
             f"{path} is cut off: it ends at byte {start + fed:,}, amid its {compression} data",
             hint=_AGAIN,
         )
@@ -143,10 +143,10 @@ def _demand_measure(path: str, fed: int, out: int) -> None:
     """Refuse what is made to fill a disk or a day.
 
     Raises:
-        SourceError: More came out than text can give.
+        DamagedSourceError: More came out than text can give.
     """
     if out > MOST_FREE + MOST_PER_BYTE * fed:
-        raise SourceError(
+        raise DamagedSourceError(
             f"{path} is a decompression bomb: its first {fed:,} bytes hold more than {out:,}",
             hint=f"no text grows to {MOST_PER_BYTE:,} times its size; if this one does, decompress "
             "it yourself and train on that",

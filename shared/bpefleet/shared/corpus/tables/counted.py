@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bpefleet.shared.corpus.tables.columns import holds_text
 from bpefleet.shared.corpus.tables.rows import parquet_rows
-from bpefleet.shared.errors import SourceError
+from bpefleet.shared.errors import DamagedSourceError
 from bpefleet.shared.pretokens.bytelevel import SPELLING, unspell
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def counted_lines(
         path: The file's name, for errors.
 
     Raises:
-        SourceError: A line is something else.
+        DamagedSourceError: A line is something else.
     """
     left = MOST_TEXT
     for offset, block in blocks:
@@ -56,7 +56,9 @@ def counted_lines(
                     pair = _pair(each)
                     left = _less(left, len(pair[0]) * pair[1])
                 except ValueError as error:
-                    raise SourceError(f"line {line(at)} of {path} {error}", hint=_HINT) from None
+                    raise DamagedSourceError(
+                        f"line {line(at)} of {path} {error}", hint=_HINT
+                    ) from None
                 pairs.append(pair)
             at += len(each) + 1
         yield before - left, pairs
@@ -86,7 +88,7 @@ def counted_rows(file: File, segment: Segment) -> Iterator[tuple[int, Pairs]]:
     """The same of a Parquet file's rows, which have the columns `pretoken` and `count`.
 
     Raises:
-        SourceError: They have not, or a row makes no sense; or the file is damaged.
+        DamagedSourceError: They have not, or a row makes no sense; or the file is damaged.
         SourceChangedError: It has fewer rows.
     """
     left = MOST_TEXT
@@ -100,7 +102,7 @@ def counted_rows(file: File, segment: Segment) -> Iterator[tuple[int, Pairs]]:
                 (row, pair) for row, pair in rows if not pair[0] or not pair[1] or pair[1] < 0
             )
             wrong = "no pre-token" if count and count > 0 else f"{count} for a count, not 1 or more"
-            raise SourceError(f"row {first + row} of {segment.path} has {wrong}", hint=_HINT)
+            raise DamagedSourceError(f"row {first + row} of {segment.path} has {wrong}", hint=_HINT)
         if pretokens and isinstance(pretokens[0], str):
             pretokens = [each.encode() for each in pretokens]
         pairs = list(zip(pretokens, counts, strict=True))
@@ -108,7 +110,7 @@ def counted_rows(file: File, segment: Segment) -> Iterator[tuple[int, Pairs]]:
         try:
             left = _less(left, size)
         except ValueError as error:
-            raise SourceError(
+            raise DamagedSourceError(
                 f"row {first} of {segment.path}, or one of the next, {error}"
             ) from None
         yield size, pairs
@@ -118,7 +120,7 @@ def demand_columns(schema: Any, path: str) -> None:
     """Make sure that a table has a column of pre-tokens and one of whole numbers.
 
     Raises:
-        SourceError: It has not.
+        DamagedSourceError: It has not.
     """
     import pyarrow as pa  # noqa: PLC0415  an extra, and slow to import
 
@@ -129,7 +131,7 @@ def demand_columns(schema: Any, path: str) -> None:
     ):
         if name not in types or not fits(types[name]):
             said = f"holds {types[name]}" if name in types else "is missing"
-            raise SourceError(
+            raise DamagedSourceError(
                 f"{path}: the column {name} of {what} {said}; its columns: {', '.join(types)}",
                 hint="a table of counts has the columns pretoken and count",
             )

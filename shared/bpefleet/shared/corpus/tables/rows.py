@@ -15,7 +15,7 @@ from bpefleet.shared.corpus.tables.columns import (
     text_columns,
     texts,
 )
-from bpefleet.shared.errors import SourceChangedError, SourceError, UsageError
+from bpefleet.shared.errors import DamagedSourceError, SourceChangedError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -52,7 +52,7 @@ def table_rows(
         sampler: Takes some of them; None for all.
 
     Raises:
-        SourceError: The file is damaged, or pyarrow is not installed.
+        DamagedSourceError: The file is damaged.
         SourceChangedError: It has fewer rows.
         UsageError: The column holds no text.
     """
@@ -82,7 +82,7 @@ def parquet_rows(
         demand: Called with the file's schema and its name before anything is read.
 
     Raises:
-        SourceError: The file is damaged, or pyarrow is not installed.
+        DamagedSourceError: The file is damaged.
         SourceChangedError: It has fewer rows.
     """
     with _table(file, segment.path) as source:
@@ -115,7 +115,7 @@ def parquet_metadata(file: File, path: str) -> dict[bytes, bytes]:
     """What a Parquet file says of itself, by keys of those who wrote it.
 
     Raises:
-        SourceError: The file is damaged.
+        DamagedSourceError: The file is damaged.
         UsageError: pyarrow is not installed.
     """
     with _table(file, path) as source:
@@ -173,7 +173,7 @@ def _table(file: File, path: str) -> Iterator[Any]:
     ) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the system's, not pyarrow's
             raise
-        raise SourceError(
+        raise DamagedSourceError(
             f"{path} is damaged, or no such table: {str(error).partition(chr(10))[0]}",
             hint="copy the file again, or make it again",
         ) from error
@@ -226,7 +226,7 @@ def _opened_arrow(source: Any, path: str, column: int | None = None) -> Any:
     magic = source.read(len(_ARROW_FILE))
     source.seek(0)
     if magic.startswith(_FEATHER_1):
-        raise SourceError(
+        raise DamagedSourceError(
             f"{path} is Feather's version 1, which is not read",
             hint="write it again as version 2, which is Arrow's file format",
         )
