@@ -52,6 +52,7 @@ train: install ## Train a tokenizer on the sources of Python's standard library,
 # ones in the same go: what files prepare for their tests is prepared once, no property tried twice.
 ifdef ALL
 export BPEFLEET_ALL_EXAMPLES = 1
+export BPEFLEET_TEST_SECONDS ?= 3
 SELECTED := (slow or not slow)
 else
 SELECTED := not slow

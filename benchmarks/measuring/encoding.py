@@ -1,7 +1,7 @@
 """Encodes files in a process: `python -m benchmarks.measuring.encoding HOW TOKENIZER RESULT FILE…`.
 
 HOW is `kernel` or `datasets`; then the tokenizer's directory, a file for what it took, and files to
-encode. `kernel` is encoding and nothing else: text in memory becomes ids, which are thrown away.
+encode. `kernel` reads the files, then encodes and nothing else: ids are thrown away.
 `datasets` is what people do with Hugging Face's libraries: `load_dataset`, `map`, `save_to_disk`.
 """
 
@@ -30,8 +30,12 @@ def kernel(tokenizer: Path, files: list[str], watch: Stopwatch) -> int:
     """Encode the files on one core; how many tokens they have."""
     encoder, tokens = Tokenizer.load(tokenizer), 0
     encoder.encode("")  # made at the first text
-    data = b"".join(Path(file).read_bytes() for file in files)
     watch.start()
+    texts = [Path(file).read_bytes() for file in files]
+    watch.lap("read")
+    data = b"".join(texts)
+    del texts
+    watch.lap("join")
     for start in range(0, len(data), _BLOCK):
         block = data[start : start + _BLOCK]
         places = struct.pack("=2q", 0, len(block))

@@ -1,7 +1,8 @@
 """Encoding on the fleet: the whole command with one worker and with two, shards on disk at its end.
 
-Beside it the kernel alone encodes the same text in memory: what the command takes more of CPU time
-is not encoding. It reads and writes files, starts Python three times and a server, hashes shards.
+Beside it one process reads the same files and encodes them in memory: what the command takes more
+of CPU time than this encoding alone is not encoding. It reads files, writes ids, puts shards
+together and hashes them, starts Python and a server; how much of it is reading is told beside it.
 From JSON Lines, Hugging Face's `datasets` and `tokenizers` do the same with all cores.
 """
 
@@ -74,11 +75,15 @@ def _text(corpus: Corpus, tokenizer: Path, settings: Settings, results: Results)
     print(table(results, _TWO, size=corpus.size, case=case))
     if found := ratio(results, case, _ONE, _TWO):
         results.notes.append(at_least(f"{case}: 1 → 2 workers", found.wall, _TARGET, "×"))
-    bare = [one.cpu("encode") for one in results.of(case, _KERNEL)]
+    alone = results.of(case, _KERNEL)
     for name in (_ONE, _TWO):
-        if bare and (whole := [one.cpu() for one in results.of(case, name)]):
-            share = 100 * (1 - median(bare) / median(whole))
-            results.notes.append(at_most(f"{case}: {name}, not encoding", share, _MOST, " %"))
+        if alone and (whole := [one.cpu() for one in results.of(case, name)]):
+            encoding, reading = (
+                median(one.cpu(lap) for one in alone) for lap in ("encode", "read")
+            )
+            share, read = (100 * part / median(whole) for part in (encoding, reading))
+            told = at_most(f"{case}: {name}, not encoding", 100 - share, _MOST, " %")
+            results.notes.append(f"{told}, of which reading {read:.1f} %")
     if len({run.facts["tokens"] for run in results.measurements if run.trainer != _KERNEL}) > 1:
         results.notes.append(f"{case}: THE TOKENS DIFFER")
 

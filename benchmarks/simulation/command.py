@@ -97,9 +97,9 @@ def command(*, pattern: str, folder: Path | None, results: Path, **asked: object
     scenario = Scenario(**asked)  # type: ignore[arg-type]
     texts = Corpora(folder).select(name) if (name := _TEXTS.get(scenario.payloads)) else []
     found = simulate(scenario, Path(texts[0].files[0]) if texts else None, pattern)
-    exchange = "-exchange" if scenario.exchange else ""
-    part = f"fleet-simulation-{scenario.payloads}{exchange}"
-    record = Results(part, corpora={each.name: each.sha256 for each in texts})
+    record = Results(
+        f"fleet-simulation-{scenario.name}", corpora={each.name: each.sha256 for each in texts}
+    )
     usage = Usage(found.seconds, found.producer_cpu, found.memory, found.memory)
     facts = {"scenario": scenario.to_json(), **found.to_json()}
     record.measurements.append(Measurement(scenario.case, "bpefleet", usage, facts=facts))

@@ -44,6 +44,13 @@ class Scenario:
     exchange: bool = False
 
     @property
+    def name(self) -> str:
+        """What its record is called: no other kind of scenario takes its place."""
+        faults = self.stragglers or self.deaths or self.slow_disk or self.slow_redis
+        kinds = {"exchange": self.exchange, "signed": self.signed, "faults": faults}
+        return "-".join([self.payloads, *(kind for kind, is_so in kinds.items() if is_so)])
+
+    @property
     def case(self) -> str:
         """It in words."""
         wrong = {

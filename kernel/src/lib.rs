@@ -20,6 +20,7 @@ mod cutter;
 mod encoder;
 mod errors;
 mod folded;
+mod glance;
 mod integers;
 mod json;
 mod merge;
@@ -50,6 +51,8 @@ mod _kernel {
     };
     #[pymodule_export]
     use crate::folded::{check_file, fold_files, fold_ranges, FoldedCounts};
+    #[pymodule_export]
+    use crate::glance::look_at;
     #[pymodule_export]
     use crate::integers::Integers;
     #[pymodule_export]

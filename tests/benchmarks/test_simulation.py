@@ -8,6 +8,7 @@ import sys
 import threading
 from collections import Counter
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -44,6 +45,21 @@ def test_every_chunk_is_folded_and_none_is_counted_twice() -> None:
     assert found.text == 60 * answer.text
     assert found.producer_cpu > 0 < found.redis_cpu
     assert found.snapshot > 0 < found.detail
+
+
+def test_scenarios_that_cannot_be_compared_have_records_of_their_own() -> None:
+    plain = Scenario(30, 60, "small", 0.01)
+    others = {
+        "exchange": replace(plain, exchange=True),
+        "signed": replace(plain, signed=True),
+        "exchange-signed": replace(plain, exchange=True, signed=True),
+        "faults": replace(plain, slow_redis=1.0),
+        "signed-faults": replace(plain, signed=True, deaths=0.1),
+    }
+    assert plain.name == replace(plain, workers=40).name == "small"
+    assert {name: other.name for name, other in others.items()} == {
+        name: f"small-{name}" for name in others
+    }
 
 
 @pytest.mark.slow

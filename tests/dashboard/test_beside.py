@@ -17,7 +17,7 @@ from bpefleet.shared.errors import ExitCode, QueueError
 from bpefleet.shared.trust.signing import make_key
 from tests import web
 from tests.artifacts import artifacts
-from tests.command import alive, bpefleet, descendants, start
+from tests.command import ALONE, alive, bpefleet, descendants, start
 from tests.dashboard.serving import mend
 from tests.eventually import eventually
 from tests.texts import english
@@ -194,6 +194,7 @@ def test_what_makes_no_sense_is_said_before_the_run_begins(
     site.mkdir()
     (site / "sitecustomize.py").write_text("import sys\nsys.modules['starlette'] = None\n")
     monkeypatch.setenv("PYTHONPATH", f"{site}:{os.environ.get('PYTHONPATH', '')}")
+    monkeypatch.setenv(ALONE, "1")  # a fork heeds no other path
     without = bpefleet("train", texts, "-o", out, *options)
     assert without.returncode == ExitCode.USAGE
     assert "the dashboard needs starlette" in without.stderr

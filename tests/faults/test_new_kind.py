@@ -157,7 +157,7 @@ def test_a_new_kind_runs_signed_and_again_after_its_worker_was_killed(
             CHUNKS - 1
         )
         # The chunks of the other kind are others: these are still to be counted, and are.
-        assert read_attempts(run) == opened.journal.tried == {}
+        assert read_attempts(run) == opened.journal.failed == {}
         assert opened.ledger.chunks == set()
         _tell_late(redis_url, read_key(key_file), opened.directory.plan.run, chunk=1)
         assert count_there(replace(opened, todo=[1, 2, 3]), fleet) == {}

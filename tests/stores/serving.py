@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 LOOPBACK: Final = "127.0.0.1"
-SLOW_DOWN: Final = b"<Error><Code>SlowDown</Code><Message>Please reduce.</Message></Error>"
+_SAID: Final = b"<Error><Code>%s</Code><Message>Please reduce.</Message></Error>"
 _MOTO: Final = "import sys; from moto.server import main; main(['-H', sys.argv[1], '-p', '0'])"
 _HOP: Final = ("connection", "transfer-encoding", "server", "date")
 
@@ -66,8 +66,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.ended.wait()
             self.close_connection = True
             return
-        if fault.isdigit():
-            self._answer(int(fault), {}, SLOW_DOWN)
+        if fault[:1].isdigit():
+            status, _, code = fault.partition(" ")
+            self._answer(int(status), {}, _SAID % (code or "SlowDown").encode())
             return
         there = http.client.HTTPConnection(self.server.target, timeout=60)
         try:
@@ -99,8 +100,8 @@ class Relay(ThreadingHTTPServer):
 
     Args:
         target: The server's URL.
-        turn: Says what goes wrong with a request, by its method and path: `500`, `403`, `cut` (its
-            answer), `stall` (no answer), or nothing.
+        turn: Says what goes wrong with a request, by its method and path: `500`, `403`, `403 Code`,
+            `cut` (its answer), `stall` (no answer), or nothing.
     """
 
     daemon_threads = True

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bpefleet.shared.errors import FullError
 from bpefleet.shared.exchange.place import exchange_at
 from bpefleet.shared.stores.listing import found
 from bpefleet.shared.stores.writing import put
@@ -69,6 +70,22 @@ def test_a_store_that_fails_now_and_then(s3_server: str, bucket: str, tmp_path: 
     assert "SECRET" not in history
 
 
+@pytest.mark.parametrize(
+    "answer",
+    ["403 QuotaExceeded", "400 XMinioAdminBucketQuotaExceeded", "400 XMinioStorageFull"],
+)
+def test_a_store_that_takes_no_more_is_full(
+    s3_server: str, bucket: str, environment: pytest.MonkeyPatch, answer: str
+) -> None:
+    answers = iter((answer,))
+    with served(Relay(s3_server, lambda *_: next(answers, ""))) as url:
+        environment.setenv("AWS_ENDPOINT_URL", url)
+        exchange = exchange_at(f"{bucket}/full", "run")
+        with pytest.raises(FullError, match=answer.partition(" ")[2]):
+            exchange.put(NAME, b"counts")
+        exchange.put(NAME, b"counts")
+
+
 def test_what_other_runs_left_is_told(bucket: str) -> None:
     place = f"{bucket}/left"
     for run, name in (("dead", NAME), ("mine", NAME), ("others", "notes.txt"), ("others", NAME)):
@@ -85,5 +102,8 @@ def test_through_fsspec(environment: pytest.MonkeyPatch, tmp_path: Path) -> None
     for data in (b"counts", tmp_path / "sum"):
         exchange.put(NAME, data)
         assert b"".join(exchange.blocks(NAME, 6)) == b"counts"
+    other = exchange_at("memory://exchange", "other")
+    assert other.forsaken(time.time() - 1000) == []
+    assert other.forsaken(time.time() + 1000) == ["memory://exchange/run/"]
     exchange.clear()
     assert found("memory://exchange/")[0] == []

@@ -1,11 +1,15 @@
 //! Merges synthetic pre-tokens, and tells the time and the memory that takes.
 //!
 //! ```text
-//! cargo run --release --example synthetic -- WORDS MERGES THREADS [BETA]
+//! cargo run --release --example synthetic -- WORDS MERGES THREADS [BETA [BYTES]]
 //! ```
 //!
 //! See `words` for their law. Words are unique, and come in an order that has nothing to do with
-//! their counts, as in a payload. Nothing but WORDS and BETA decides on them.
+//! their counts, as in a payload. Nothing but WORDS, BETA and BYTES decides on them.
+//!
+//! BYTES more, drawn evenly, end each word. Their pairs are too rare for a few dozen merges and get
+//! no postings, so that a slot takes less than half of the memory: 2^32 slots, the most that a
+//! shard can have, are 41 million words with 90 bytes more.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -39,7 +43,7 @@ impl Hasher for Itself {
 struct Words(Vec<u8>);
 
 impl Words {
-    fn generate(words: u64, beta: f64) -> Self {
+    fn generate(words: u64, beta: f64, more: usize) -> Self {
         let syllables = syllables();
         let mut seen = HashSet::<u64, BuildHasherDefault<Itself>>::default();
         let mut random = Random(0x9E37_79B9_7F4A_7C15);
@@ -53,6 +57,7 @@ impl Words {
             }
             loop {
                 spell(rank, &syllables, &mut random, &mut word);
+                word.extend((0..more).map(|_| random.next().to_be_bytes()[0]));
                 if seen.insert(hash(&word)) {
                     break;
                 }
@@ -93,7 +98,9 @@ fn main() {
     let (different, merges, threads) = (number(1_000_000), number(32_000), number(1));
     let beta = std::env::args().nth(4);
     let beta = beta.map_or(BETA, |text| text.parse().expect("BETA is a number"));
-    let words = Words::generate(different, beta);
+    let more = std::env::args().nth(5);
+    let more = more.map_or(0, |text| text.parse().expect("BYTES is a number"));
+    let words = Words::generate(different, beta, more);
     let length: usize = words.iter().map(|(word, _)| word.len() + 1).sum();
     let threads = usize::try_from(threads).expect("few");
     let options = Options {
@@ -116,7 +123,7 @@ fn main() {
     };
     let shards = Shards::build(words.iter(), threads, &mut progress).expect("it fits");
     drop(words);
-    let built = start.elapsed().as_secs_f64();
+    let (built, number) = (start.elapsed().as_secs_f64(), shards.number());
     let outcome = shards.merge(&options, &mut progress).expect("unique words");
     let all = start.elapsed().as_secs_f64();
     let after = cpu();
@@ -126,7 +133,7 @@ fn main() {
     });
     let peak = status("VmHWM");
     println!(
-        "{different} words of {:.1} slots, {} merges: built {built:.2} s, all {all:.2} s; CPU {:.2} s in the first thread, {:.2} s in all; {:.2?}; peak {} MB, {:.0} bytes a word; words {} MB; {sum:016x}",
+        "{different} words of {:.1} slots in {number} shards, {} merges: built {built:.2} s, all {all:.2} s; CPU {:.2} s in the first thread, {:.2} s in all; {:.2?}; peak {} MB, {:.0} bytes a word; words {} MB; {sum:016x}",
         length as f64 / different as f64,
         outcome.merges.len(),
         after.0 - before.0,

@@ -43,6 +43,7 @@
 pub mod count;
 pub mod cuts;
 pub mod encode;
+pub mod glance;
 pub mod json;
 pub mod merge;
 pub mod offsets;

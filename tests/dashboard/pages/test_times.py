@@ -103,10 +103,10 @@ def test_attempts_are_those_of_all_sessions(text: Path, tmp_path: Path) -> None:
     failed = Failed("OSError", "no")
     for session in (1, 2):
         journal = Journal(out)
-        assert journal.tried[7] == session - 1
+        assert journal.failed[7] == session - 1
         journal.add(Attempt.of(7, failed, attempt=str(session)))
         journal.add(Attempt.of(7, failed, attempt=str(session)))  # told twice
-        assert journal.tried[7] == session
+        assert journal.failed[7] == session
         journal.close()
 
 

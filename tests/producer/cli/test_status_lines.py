@@ -34,6 +34,9 @@ def test_what_lies_in_an_exchange() -> None:
     shown = list(lines(sample_snapshot()))
     assert "  sums     3 of 5 made in the exchange; 40 parts are there, 2.0 kB" in shown
     assert not [line for line in lines(sample_snapshot(exchange=None)) if "sums" in line]
+    assert not [line for line in shown if "full" in line]
+    full = [line for line in lines(sample_snapshot(full=3)) if line.startswith("  full ")]
+    assert "no room for 3 of them: make room" in full[0]
 
 
 def test_nothing_of_it_before() -> None:

@@ -127,7 +127,7 @@ async def aggregating(
             journal=journal,
             status=status,
             counting=CountingView(
-                plan, AllCounted(ledger), journal.tried, status, progress, Arrived()
+                plan, AllCounted(ledger), journal.failed, status, progress, Arrived()
             ),
             merging=MergingView(status, progress),
             writing=WritingView(status, progress),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bpefleet.producer.planning.finding import look
 from bpefleet.producer.planning.finding.sources import find_files
 from bpefleet.shared.errors import InterruptedRunError, SourceError
 from tests.logged import logged
@@ -102,12 +103,16 @@ def test_a_listing_ends_when_somebody_asks(corpus: Path, source: str) -> None:
         find_files([corpus / source], check=check)
 
 
-def test_a_listing_asks_before_each_file(tmp_path: Path) -> None:
+def test_a_listing_asks_before_each_file_or_before_some_that_it_looks_at_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(look, "_TOGETHER", 10)
     for number in range(100):
         (tmp_path / f"{number}.txt").write_text("text")
+        (tmp_path / f"{number}.jsonl").write_text('{"text": ""}\n')
     asked: list[None] = []
-    assert len(find_files([tmp_path], check=lambda: asked.append(None))) == 100
-    assert len(asked) >= 100
+    assert len(find_files([tmp_path], check=lambda: asked.append(None))) == 200
+    assert len(asked) >= 20 + 100
 
 
 @pytest.mark.parametrize("sources", [["deep", "."], [".", "deep"], ["**/**/*.txt"], ["."]])

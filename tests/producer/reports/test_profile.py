@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from typing import TYPE_CHECKING
 
 import orjson
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 
 from bpefleet.producer import train
 from bpefleet.producer.cli.printing.profile import lines
+from bpefleet.producer.cli.printing.status_times import StatusTimes
 from bpefleet.producer.observing.chunk_times import HERE, WORK
 from bpefleet.producer.reports.profile import profile
 from bpefleet.producer.store.directory import RunDirectory
@@ -226,16 +228,35 @@ def test_a_history_that_grows_is_read_as_it_comes(run: RunDirectory) -> None:
     lines = (run.path / ATTEMPTS).read_bytes().splitlines(keepends=True)
     path, history = run.path / ATTEMPTS, History(run.path)
     path.unlink()
-    history.look()
-    assert history.attempts == {}
+    assert [*history.new()] == []
     path.write_bytes(lines[0] + lines[1][:20])
-    history.look()
-    assert len(history.attempts) == 1
+    found = [*history.new()]
+    assert len(found) == 1
     with path.open("ab") as file:
         file.write(lines[1][20:] + b"".join(lines[2:]))
-    history.look()
-    history.look()
-    assert history.attempts == read_attempts(run.path)
+    found += history.new()
+    assert [*history.new()] == []
+    assert [*map(Attempt.to_bytes, found)] == [line.rstrip() for line in lines]
+
+
+def test_status_sums_up_a_history_without_keeping_it(tmp_path: Path) -> None:
+    count = 4000
+    made = Attempt(0, COUNTED, "", "host-1", 1.0, 2.0, 1 << 26, 1000, scan_seconds=0.5)
+    lines = [replace(made, chunk=chunk, attempt=f"{chunk:016x}") for chunk in range(count)]
+    again = replace(made, scan_seconds=7.0)  # of a chunk that is counted already
+    failed = replace(made, chunk=count, outcome=FAILED)
+    data = b"".join(each.to_bytes() + b"\n" for each in [*lines, again, failed])
+    (tmp_path / ATTEMPTS).write_bytes(data)
+    times = StatusTimes(str(tmp_path), None)
+    tracemalloc.start()
+    try:
+        told = times.seconds()
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert told["scan"] == count * 0.5
+    assert times.seconds() == told
+    assert held < 150 * count
 
 
 def test_an_unfinished_run_is_profiled_as_far_as_it_is(tmp_path: Path, corpus: Path) -> None:

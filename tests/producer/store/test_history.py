@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
+import secrets
+import tracemalloc
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
@@ -15,7 +17,15 @@ import pytest
 from msgspec.structs import replace
 
 from bpefleet.producer.queueing.events import Events
-from bpefleet.producer.store.history import ATTEMPTS, Attempt, Journal, read_attempts
+from bpefleet.producer.store.history import (
+    ATTEMPTS,
+    COUNTED,
+    Attempt,
+    Journal,
+    given_up,
+    last_attempts,
+    read_attempts,
+)
 from bpefleet.producer.store.ledgers.ledger import Ledger
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.wire.messages import Failed
@@ -115,6 +125,33 @@ def test_a_new_history_s_name_is_on_disk(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(os, "fsync", fsync)
     Journal(tmp_path).close()
     assert str(tmp_path) in forced
+
+
+def test_a_history_takes_little_memory(tmp_path: Path) -> None:
+    """Each attempt some 100 bytes, of which a set of numbers and the numbers in it are most."""
+    journal = Journal(tmp_path)
+    count = 4000
+    tracemalloc.start()
+    try:
+        for number in range(count):
+            journal.add(replace(failed(number, secrets.token_hex(8)), outcome=COUNTED))
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        journal.close()
+    assert held < 150 * count
+    assert not journal.failed
+
+
+def test_the_last_attempts_are_those_of_chunks_that_are_not_counted(tmp_path: Path) -> None:
+    attempts = [failed(0, "a"), failed(1, "b"), failed(0, "c"), replace(failed(2), final=True)]
+    (tmp_path / ATTEMPTS).write_bytes(b"".join(each.to_bytes() + b"\n" for each in attempts))
+    found = last_attempts(tmp_path, {1})
+    assert {chunk: (last.attempt, made) for chunk, (last, made) in found.items()} == {
+        0: ("c", 2),
+        2: ("", 1),
+    }
+    assert [*given_up(tmp_path, {1})] == [2]
 
 
 def test_numbers_that_nothing_has_are_taken_for_unknown(tmp_path: Path) -> None:

@@ -133,9 +133,14 @@ _SCRIPTS: list[tuple[Any, ...]] = [
     ("FUNCTION", "LIST"),
     ("FCALL", "x", "0"),
 ]
+_CHANNELS: list[tuple[Any, ...]] = [
+    ("SUBSCRIBE", "rq:pubsub:x"),
+    ("PUBLISH", "rq:pubsub:x", "{}"),
+]
 _OWN: dict[str, list[tuple[Any, ...]]] = {
-    "producer": [("SUBSCRIBE", "rq:pubsub:x"), ("PUBLISH", "rq:pubsub:x", "{}")],
+    "producer": _CHANNELS,
     "worker": [
+        *_CHANNELS,
         ("GET", "bpefleet:status:run"),
         ("GET", "bpefleet:report:run"),
         ("SET", "bpefleet:report:run", "x"),
@@ -143,7 +148,6 @@ _OWN: dict[str, list[tuple[Any, ...]]] = {
         ("RPUSH", "bpefleet:control:run", "x"),
         ("GET", "bpefleet:control:run"),
         ("SET", keys.ABANDONED_LOCK, "x"),
-        ("SUBSCRIBE", "other"),
         *_SCRIPTS,
     ],
     "dashboard": [

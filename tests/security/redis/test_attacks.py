@@ -203,12 +203,13 @@ def test_requests_to_workers_run_nothing(
     redis_url: str, connection: Redis, corpus: Path, expected: dict[str, bytes], trap: Trap,
     tmp_path: Path,
 ) -> None:  # fmt: skip
-    """RQ's command channel can stop a worker, which its pool replaces, and nothing else."""
+    """Nobody listens to RQ's command channel, which could stop workers."""
     with training(redis_url, tmp_path / "run", corpus) as run:  # noqa: SIM117
         with serving(redis_url, tmp_path / "log", env=trap.env) as workers:
-            found: Any = eventually(lambda: connection.pubsub_channels("rq:pubsub:*"))
+            found: Any = eventually(lambda: connection.srandmember("rq:workers"))
+            channel = found.decode().replace("rq:worker:", "rq:pubsub:")
             for message in (trap.meta(), b"\xff", b'{"command": "shutdown"}', b"{}"):
-                connection.publish(found[0].decode(), message)
+                assert connection.publish(channel, message) == 0
             run.finish()
             assert descendants(workers.process.pid)
     assert artifacts(run.out) == expected

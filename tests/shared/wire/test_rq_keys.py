@@ -31,7 +31,6 @@ def test_names_are_those_of_rq(connection: FleetRedis) -> None:
     worker = SimpleWorker([queue], connection=connection, name="w")
     assert worker.key == rq_keys.worker_key("w")
     assert worker.executions_key == rq_keys.executions_key(worker.key.encode()).decode()
-    assert worker.pubsub_channel_name == rq_keys.commands_channel("w")
     assert rq_keys.worker_name(worker.key.encode()) == b"w"
 
 

@@ -12,7 +12,6 @@ import secrets
 import signal
 import socket
 import time
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
@@ -31,6 +30,7 @@ from bpefleet.shared.queue.attempt_log import Tail
 from bpefleet.shared.queue.jobs import FAILURE_TTL, HEARTBEAT, FleetJob
 from bpefleet.shared.queue.serializer import JsonSerializer, install
 from bpefleet.shared.trust.signing import Signer
+from bpefleet.shared.version import VERSION
 from bpefleet.shared.wire import keys
 from bpefleet.shared.wire.failures import LOST_AFTER
 from bpefleet.shared.wire.messages import Failed
@@ -40,7 +40,7 @@ from bpefleet.worker.tasks import PREPARE
 if TYPE_CHECKING:
     from resource import struct_rusage
 
-    from redis.client import Pipeline, PubSub
+    from redis.client import Pipeline
     from rq import Queue
     from rq.job import Job
 
@@ -54,8 +54,6 @@ logger = logging.getLogger(__name__)
 
 _MUCH: Final = 0.2
 """The share of all memory above which a killed work-horse probably ran out of it."""
-
-_VERSION: Final = version("bpefleet")
 
 REGISTERED_FOR: Final = 1.0
 """Seconds in which a worker need not register again: RQ has it do so three times between chunks."""
@@ -161,7 +159,7 @@ class FleetWorker(Worker):
         """The worker's fields in Redis, with bpefleet's version and the id of the key."""
         signer: Signer = getattr(self.connection, "signer", Signer())
         return super().serialize() | {
-            keys.FLEET_WORKER: _VERSION,
+            keys.FLEET_WORKER: VERSION,
             keys.KEY_FIELD: signer.key_id,
         }
 
@@ -264,22 +262,11 @@ class FleetWorker(Worker):
         if isinstance(job, FleetJob):
             job.failed = replace(failed, worker=self.name)
 
-    def _pubsub_exception_handler(self, exc: Exception, _pubsub: PubSub, thread: Any) -> None:
-        """Do without RQ's commands if Redis refuses them."""
-        if not isinstance(exc, RedisError):
-            raise exc
-        logger.warning("RQ's commands to this worker are not heard: %s", exc)
-        thread.stop()
+    def subscribe(self) -> None:
+        """Do without RQ's commands: nobody sends any, and who listens has a connection more.
 
-    def unsubscribe(self) -> None:
-        """Leave the command channel without delay.
-
-        The listening thread must be told to end before the reply to UNSUBSCRIBE wakes it, or it
-        waits once more, and the worker's exit takes a second longer.
+        It is one in three of a busy worker's, of which a Redis has ten thousand.
         """
-        if self.pubsub_thread:
-            self.pubsub_thread.stop()
-        super().unsubscribe()  # type: ignore[no-untyped-call]
 
 
 def _about(job: Job) -> dict[str, str | int]:

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::Random;
 
-const SECONDS: u64 = 2;
+const SECONDS: u64 = 1;
 
 /// Rounds on the slowest machine.
 const FEWEST: u64 = 20;

@@ -37,6 +37,7 @@ __all__ = [
     "check_file",
     "fold_files",
     "fold_ranges",
+    "glance",
     "json_texts",
     "merge",
     "store_ids",
@@ -560,12 +561,12 @@ def fold_files(
     start: int,
     *,
     weights: Sequence[int] | None = None,
-    hashes: tuple[int, int] = ...,
 ) -> PayloadInfo:
     """Fold payloads in files into one, in memory that does not grow with them.
 
-    Each is read once, from front to back, and checked on the way. Equal counts give equal bytes:
-    those of `FoldedCounts.payload`. The GIL is released meanwhile.
+    Each is read once, from front to back, and checked on the way; of large ones each of several
+    threads reads all. Equal counts give equal bytes: those of `FoldedCounts.payload`. The GIL is
+    released meanwhile.
 
     Args:
         files: For each its path, and how many bytes there are before the payload, which ends with
@@ -575,8 +576,6 @@ def fold_files(
             of it.
         start: Bytes that it has already; the payload is written behind them.
         weights: For each file how often its counts count, 1 or more; None: once.
-        hashes: The first and the last hash of the pre-tokens that are wanted: all others are left
-            out. Hashes have 64 bits, are spread evenly, and depend on the pre-token alone.
 
     Returns:
         What the new payload says of itself.
@@ -799,6 +798,26 @@ def json_texts(data: Buffer, field: Sequence[str]) -> JsonTexts:
         JsonLineError: A line is no JSON object, or has something else there than a string or null,
             or something else than an object or null on the way.
         ValueError: `field` is empty, or too long.
+    """
+
+def glance(
+    folder: str | PathLike[str], names: Sequence[str], certain: bytes, head: int
+) -> tuple[bytes, bytes, bytes, dict[int, bytes]]:
+    """Look at files of a folder, several side by side: size, time of change, beginning.
+
+    The GIL is released meanwhile.
+
+    Args:
+        folder: Where they are.
+        names: Which.
+        certain: First bytes that are those of text, whatever follows, but for NUL.
+        head: How many bytes of a file are its beginning.
+
+    Returns:
+        For each file a byte, which is 0 if it takes another look: it is no regular file, is empty,
+        cannot be read, or has a NUL byte at its beginning. Its bytes; when it changed, nanoseconds
+        since the epoch: native integers of 8 bytes. And by index the beginnings that are not
+        certain to be those of text.
     """
 
 def store_ids(

@@ -9,17 +9,25 @@ if TYPE_CHECKING:
 
 
 def fork_spares(options: Mapping[str, Any], *, trains: bool = True) -> None:
-    """Fork the processes that will be the run's workers and its trainer, see `fleet.spares`.
+    """Fork the processes that will be the run's workers, trainer and page, see `fleet.spares`.
 
     Args:
-        options: The command's, with `redis` and `workers`.
+        options: The command's: `options.Resources`.
         trains: Whether the run has a trainer.
     """
     redis, workers = options["redis"], options["workers"]
     if redis is None and workers == 0:
         return
-    from bpefleet.producer.fleet import local_trainer, local_workers, spares  # noqa: PLC0415  --help stays quick
+    from bpefleet.producer.fleet import (  # noqa: PLC0415  --help stays quick
+        local_dashboard,
+        local_trainer,
+        local_workers,
+        spares,
+    )
 
-    works = redis is None or bool(workers)
-    programs = {local_trainer.PROGRAM: trains, local_workers.PROGRAM: works}
+    programs = {
+        local_trainer.PROGRAM: trains,
+        local_workers.PROGRAM: redis is None or bool(workers),
+        local_dashboard.PROGRAM: options["dashboard"] or options["dashboard_stay"],
+    }
     spares.prepare(program for program, needed in programs.items() if needed)

@@ -125,7 +125,7 @@ def session(
             ledger=ledger,
             journal=journal,
             status=status,
-            counting=CountingView(plan, counted, journal.tried, status, progress, arrived),
+            counting=CountingView(plan, counted, journal.failed, status, progress, arrived),
             merging=MergingView(status, progress),
             writing=WritingView(status, progress),
             stop=stop,

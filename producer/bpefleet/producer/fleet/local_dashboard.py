@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from bpefleet.producer.fleet.child import Child
 
+PROGRAM: Final = "bpefleet.dashboard"
 _STOP_DEADLINE: Final = 10.0
 """Seconds that it has to end: open pages are told of the run's end first, which takes about one."""
 
@@ -42,7 +43,7 @@ class LocalDashboard:
         """Start it, without waiting until it serves."""
         options = ["--beside", JSON if structured() else HUMAN]
         self._process = start_child(
-            "bpefleet.dashboard", options, self._url, self._key_file, stdout=subprocess.PIPE
+            PROGRAM, options, self._url, self._key_file, stdout=subprocess.PIPE
         )
         return self
 

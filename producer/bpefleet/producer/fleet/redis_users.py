@@ -10,16 +10,17 @@ import secrets
 from typing import Final
 
 _RULES: Final = {
-    # Queues jobs, reads events, ends abandoned attempts, shows runs and their reports.
+    # Queues jobs, reads events, ends abandoned attempts, shows runs and their reports. No worker
+    # goes by this name by mistake: that one gives its connection a name.
     "bpefleet-producer": (
         "~rq:* ~bpefleet:* resetchannels +@read +@write +@connection +@transaction +@scripting "
-        "+@blocking -@dangerous +info"
+        "+@blocking -@dangerous -client|setname +info"
     ),
     # Takes jobs, leaves payloads and events; sees no run's status or report, makes no requests.
     # Runs no scripts: RQ's are for queueing, which is the producer's.
     "bpefleet-worker": (
         "~rq:* ~bpefleet:payload:* ~bpefleet:events:* ~bpefleet:check:* resetchannels "
-        "&rq:pubsub:* +@read +@write +@connection +@transaction +@pubsub +@blocking "
+        "+@read +@write +@connection +@transaction +@blocking "
         "-@dangerous +info +client|list +client|setname"
     ),
     # Looks, and leaves requests, which are signed.

@@ -197,6 +197,7 @@ class ChunkStates:
         self.folded.add(chunk)
         self.in_flight.pop(chunk, None)
         self.failed.pop(chunk, None)
+        self.retries.full.discard(chunk)
 
     def undo(self, chunks: Iterable[int]) -> None:
         """Results that were in the run directory are of no use after all: they are made again."""

@@ -33,10 +33,12 @@ class Retries:
 
     Attributes:
         made: How often a chunk was tried again, in all.
+        full: The chunks whose last attempt found the exchange full.
     """
 
     def __init__(self) -> None:
         self.made = 0
+        self.full: set[int] = set()
         self._backing_off: list[tuple[float, int]] = []
         self._failed: Counter[int] = Counter()
 
@@ -46,7 +48,9 @@ class Retries:
     def pause(self, chunk: int, failure: Failed) -> float | None:
         """Note a failed attempt; seconds until another, or None if none can help."""
         if failure.kind == FullError.__name__:
+            self.full.add(chunk)
             return _FULL_PAUSE
+        self.full.discard(chunk)
         before = self._failed[chunk]
         self._failed[chunk] += 1
         return PAUSES[before] if failure.may_heal and before < RETRIES else None

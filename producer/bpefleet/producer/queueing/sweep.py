@@ -93,6 +93,11 @@ class Sweep:
         self._marks: dict[Unit, Place] = {}
 
     @property
+    def full(self) -> int:
+        """Chunks and sums whose last attempt found the exchange full."""
+        return sum(len(states.retries.full) for states in self._states)
+
+    @property
     def due(self) -> bool:
         """Whether it is time for the next."""
         return time.monotonic() >= self._next

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from bpefleet.producer.counting.session import session
 from bpefleet.producer.run.count_and_merge import in_process, with_fleet
-from bpefleet.producer.run.encode_and_write import encode_and_write
 from bpefleet.producer.run.ending.outcome import EncodeResult, RunResult, kept, report
 from bpefleet.shared.errors import InterruptedRunError, OutputError, QueueError
 from bpefleet.shared.process.amounts import several
@@ -76,6 +75,9 @@ def complete(
             todo = "what arrives" if arrival else several(len(this.todo), "chunk")
             logger.info(text, todo, extra={"run": directory.plan.run, "chunks": len(this.todo)})
             if (encoding := directory.plan.encoding) is not None:
+                # Training need not wait for all that writes shards.
+                from bpefleet.producer.run.encode_and_write import encode_and_write  # noqa: PLC0415
+
                 index = encode_and_write(this, fleet, begun, arrival)
                 logger.info("the %s are written to %s", _WRITTEN[kind.name], encoding.place)
                 return EncodeResult(directory.path, encoding.place, index)

@@ -44,7 +44,7 @@ _LEFT_BY_A_CRASH: Final = {
 _LEFT_BY_ARRIVAL: Final = {ATTEMPTS, "status.json", "status.json.new", "retry", "retry" + TEMPORARY}
 """Likewise, if what was to be counted had begun to arrive."""
 _FOLDED: Final = re.compile(
-    r"((part|group)-\d+|joined-\d+-\d+|folded)\.counts(\.tmp)?|exchange\.jsonl"
+    r"((part|group)-\d+|joined-\d+-\d+|folded)\.counts(\.tmp)?|exchange\.(jsonl|least)(\.tmp)?"
 )
 """Likewise, in the folder of the ledger."""
 

@@ -158,7 +158,7 @@ class Journal:
     can be replayed. One that was given up as lost may still succeed: then it has two ends.
 
     Attributes:
-        tried: The number of attempts at each chunk, over all sessions.
+        failed: How many attempts at each chunk failed, over all sessions, where any did.
     """
 
     def __init__(self, directory: Path, job: str = COUNT.name) -> None:
@@ -176,12 +176,12 @@ class Journal:
         self._still = Lock()
         self._syncing = Lock()
         with _explained(self._path):
-            self.tried: Counter[int] = Counter()
-            self._known = set()
+            self.failed: Counter[int] = Counter()
+            # Hashes, as the ends themselves would take a quarter of a kB each. Were two of 2^64 the
+            # same, the history would lack one.
+            self._known: set[int] = set()
             for attempt in _attempts_in(self._path):
-                if attempt.job == job:
-                    self.tried[attempt.chunk] += 1
-                self._known.add(_identity(attempt))
+                self._note(attempt)
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
             self._descriptor = open_regular(self._path, flags)
             self._end = os.fstat(self._descriptor).st_size
@@ -213,9 +213,7 @@ class Journal:
             if attempt.attempt and _identity(attempt) in self._known:
                 return
             self._append(attempt.to_bytes() + b"\n")
-            self._known.add(_identity(attempt))
-            if attempt.job == self._job:
-                self.tried[attempt.chunk] += 1
+            self._note(attempt)
 
     def sync(self) -> None:
         """Write what was added to disk. Only then may its events and payloads be deleted.
@@ -230,6 +228,11 @@ class Journal:
                 os.fdatasync(self._descriptor)
                 self._synced = upto
 
+    def _note(self, attempt: Attempt) -> None:
+        self._known.add(_identity(attempt))
+        if attempt.job == self._job and attempt.outcome == FAILED:
+            self.failed[attempt.chunk] += 1
+
     def _append(self, data: bytes) -> None:
         left = memoryview(data)
         try:
@@ -242,11 +245,11 @@ class Journal:
 
     def has(self, chunk: int, attempt: str, outcome: str, job: str = COUNT.name) -> bool:
         """Whether the end of an attempt is in the history."""
-        return (job, chunk, attempt, outcome) in self._known
+        return hash((job, chunk, attempt, outcome)) in self._known
 
 
-def _identity(attempt: Attempt) -> tuple[str, int, str, str]:
-    return attempt.job, attempt.chunk, attempt.attempt, attempt.outcome
+def _identity(attempt: Attempt) -> int:
+    return hash((attempt.job, attempt.chunk, attempt.attempt, attempt.outcome))
 
 
 def read_attempts(directory: Path, job: str = COUNT.name) -> dict[int, list[Attempt]]:
@@ -267,11 +270,19 @@ def read_attempts(directory: Path, job: str = COUNT.name) -> dict[int, list[Atte
 def given_up(
     directory: Path, counted: Container[int], job: str = COUNT.name
 ) -> dict[int, tuple[Attempt, int]]:
-    """The chunks that were given up: the last attempt at each, and how many there were.
+    """The chunks that were given up, as `last_attempts`; but for those that are counted."""
+    found = last_attempts(directory, counted, job)
+    return {chunk: found[chunk] for chunk in sorted(found) if found[chunk][0].final}
+
+
+def last_attempts(
+    directory: Path, counted: Container[int], job: str = COUNT.name
+) -> dict[int, tuple[Attempt, int]]:
+    """The last attempt at each chunk that is not counted, and how many there were.
 
     Args:
         directory: The run.
-        counted: The chunks that are counted all the same.
+        counted: The chunks that are counted.
         job: The kind of job.
 
     Raises:
@@ -284,24 +295,19 @@ def given_up(
             if attempt.job == job and attempt.chunk not in counted:
                 _, before = found.get(attempt.chunk, (attempt, 0))
                 found[attempt.chunk] = attempt, before + 1
-    return {chunk: found[chunk] for chunk in sorted(found) if found[chunk][0].final}
+    return found
 
 
 class History:
-    """The attempts of one kind in a running run, read as they are added.
-
-    Attributes:
-        attempts: By chunk, each chunk's in order, as of the last look.
-    """
+    """The attempts of one kind in a running run, read as they are added."""
 
     def __init__(self, directory: Path, job: str = COUNT.name) -> None:
         self._job = job
-        self.attempts: dict[int, list[Attempt]] = {}
         self._path = directory / ATTEMPTS
         self._read = 0
 
-    def look(self) -> None:
-        """Read what was added since the last look.
+    def new(self) -> Iterator[Attempt]:
+        """Those that were added since the last time.
 
         Raises:
             OutputError: The history cannot be read.
@@ -314,7 +320,7 @@ class History:
                 self._read += len(line)
                 for attempt in _parse(line):
                     if attempt.job == self._job:
-                        self.attempts.setdefault(attempt.chunk, []).append(attempt)
+                        yield attempt
 
 
 def _attempts_in(path: Path) -> Iterator[Attempt]:

@@ -41,7 +41,6 @@ _NEEDS: Final[dict[Role, _Commands]] = {
         ("SET", keys.payload_prefix(_RUN, 0), ""),
         ("XADD", keys.events_key(_RUN), "*", "chunk", "0"),
         ("CLIENT", "SETNAME", "check"),
-        ("PUBLISH", rq_keys.commands_channel(_RUN), ""),
     ),
     Role.DASHBOARD: (
         ("GETRANGE", keys.status_key(_RUN), "0", "0"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.shared.errors import (
     BpefleetError,
+    FullError,
     SourceChangedError,
     SourceError,
     StoreError,
@@ -25,6 +27,12 @@ _LASTS: Final = re.compile(
     r"error sending request|body error|timed out|timeout|connection", re.IGNORECASE
 )
 """What transports say of failures that may pass."""
+_FULL: Final = re.compile(r"quota_?exceeded|storage_?full|no space left", re.IGNORECASE)
+"""What stores say that take no more, by whatever status: Ceph, MinIO, Ozone, Google."""
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)
+_TOO_FULL: Final = 507
+_TOO_FAST: Final = 429
+"""Where a quota is one of requests."""
 _NO_CREDENTIALS: Final = (
     *("169.254.169.254", "metadata.google.internal", "token request"),
     *("Missing AccessKeyId", "Missing SecretAccessKey", "Account must be specified"),
@@ -55,15 +63,34 @@ def failure(error: Exception, location: Location) -> BpefleetError:
             f"{url}: the server does not hand out parts of files, which workers ask for",
             hint="download the file and train on that",
         )
-    if isinstance(error, PermissionError) or status in (401, 403) or kind.startswith("Permission"):
+    refuses = (
+        isinstance(error, PermissionError) or status in (401, 403) or kind.startswith("Permission")
+    )
+    if passing := _passing(error, url, text, status, refuses=refuses):
+        return passing
+    if refuses:
         return SourceError(f"{url}: the store refuses: {text}", hint=_CREDENTIALS)
-    waits = status >= 500 or status in (408, 429) or (not status and _LASTS.search(text))  # noqa: PLR2004
+    return SourceError(f"{url}: {text}")
+
+
+def _passing(
+    error: Exception, url: str, text: str, status: int, *, refuses: bool
+) -> StoreError | None:
+    """The error for what may pass: there may be room in a while, or an answer."""
+    told = " ".join(_TOLD.findall(str(error)))
+    full = status == _TOO_FULL or (status != _TOO_FAST and _FULL.search(told))
+    if full or (isinstance(error, OSError) and error.errno in _NO_ROOM):
+        hint = "make room there, or raise its quota"
+        return FullError(f"{url}: the store is full: {text}", hint=hint)
+    if refuses:
+        return None
+    waits = status >= 500 or status in (408, _TOO_FAST) or (not status and _LASTS.search(text))  # noqa: PLR2004
     if waits or isinstance(error, ConnectionError | TimeoutError):
         return StoreError(
             f"{url}: the store does not answer as it should: {text}",
             hint="try again later; a run that has begun goes on with bpefleet resume or retry",
         )
-    return SourceError(f"{url}: {text}")
+    return None
 
 
 def changed(location: Location) -> SourceChangedError:

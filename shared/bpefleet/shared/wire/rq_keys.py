@@ -21,9 +21,6 @@ what it asks for here. Tests hold each name to the installed RQ.
 
 `rq:worker:<name>:executions`
     Set of `<job id>:<execution id>`: the attempts that a worker is at. RQ in the worker.
-
-`rq:pubsub:<name>`
-    Channel on which a worker takes commands.
 """
 
 from __future__ import annotations
@@ -105,8 +102,3 @@ def worker_name(key: bytes) -> bytes:
 def executions_key(worker: bytes) -> bytes:
     """The attempts that a worker is at, by the key of its hash."""
     return worker + b":executions"
-
-
-def commands_channel(name: str) -> str:
-    """The channel on which a worker takes commands."""
-    return f"rq:pubsub:{name}"

@@ -307,6 +307,7 @@ def test_ranges_replace_what_they_were_made_from_once_all_are_made(
     parts = bench.there.ledger.parts
     assert parts.open == {3}
     assert set(parts.made) == {2, 4}
+    assert bench.there.ledger.unique == 120  # over a resume, too
     assert bench.add(3, bench.reduce(3)) is None
     assert set(parts.held) == {-3}
     assert sum(part.unique for part in parts.held[-3].parts) == 120

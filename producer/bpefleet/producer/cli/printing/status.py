@@ -153,6 +153,11 @@ def _exchanging(now: Snapshot) -> Iterable[str]:
             f"  sums     {there.made:,} of {there.sums:,} made in the exchange; {there.parts:,} "
             f"parts are there, {_size(there.bytes)}"
         )
+    if now.full and now.producer:
+        yield (
+            f"  full     the exchange has no room for {now.full:,} of them: make room, and the run "
+            "goes on by itself; or stop it (Ctrl-C), and resume it later"
+        )
 
 
 def _stage(now: Snapshot) -> Iterable[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any, Final
 
-from bpefleet.producer.observing.chunk_times import STAGES, WORK, counted, stage_seconds, times_of
+from bpefleet.producer.observing.chunk_times import STAGES, WORK, read_times, stage_seconds
 from bpefleet.producer.reports.slow_chunks import explained
 from bpefleet.producer.store.directory import PLAN, RunDirectory
-from bpefleet.producer.store.history import History
+from bpefleet.producer.store.history import FAILED, History
 from bpefleet.shared.wire.keys import detail_key
 from bpefleet.shared.wire.kinds import COUNT
 from bpefleet.shared.wire.shown.detail import Detail
@@ -18,7 +19,7 @@ _LONGEST: Final = 1e9
 
 
 class StatusTimes:
-    """The stage times of a run, read anew each time.
+    """The stage times of a run: each time, what was added since is read.
 
     For a run named by its directory they come from its history: each chunk in all sessions. For one
     in Redis they come from its detail: the sums of this session.
@@ -27,6 +28,8 @@ class StatusTimes:
     def __init__(self, run: str, redis: str | None) -> None:
         """Prepare to read those of a run, named by its directory or by its id and a Redis."""
         self._history = History(Path(run), _kind(Path(run))) if Path(run).exists() else None
+        self._counted: set[int] = set()
+        self._seconds: Counter[str] = Counter()
         self._run = run
         self._redis = redis
 
@@ -38,9 +41,11 @@ class StatusTimes:
         """
         if self._history is None:
             return self._in_redis()
-        self._history.look()
-        ends = counted(self._history.attempts)
-        return stage_seconds(ends) if ends else {}
+        for attempt in self._history.new():
+            if attempt.outcome != FAILED and attempt.chunk not in self._counted:
+                self._counted.add(attempt.chunk)
+                self._seconds.update(stage_seconds([attempt]))
+        return dict(self._seconds)
 
     def to_json(self) -> dict[str, Any]:
         """What `status --json` adds: seconds by stage; with a directory, also each chunk's.
@@ -51,7 +56,7 @@ class StatusTimes:
         found: dict[str, Any] = {"stage_seconds": self.seconds()}
         if self._history is not None and (Path(self._run) / PLAN).exists():
             directory = RunDirectory.open(Path(self._run))
-            times = explained(times_of(directory, self._history.attempts).chunks)
+            times = explained(read_times(directory).chunks)
             by_index = sorted(times, key=lambda time: time.chunk)
             found["chunk_times"] = [time.to_json() for time in by_index]
         return found

@@ -44,7 +44,7 @@ class CountingView:
         self,
         plan: Plan,
         ledger: AllCounted,
-        tried: Mapping[int, int],
+        failures: Mapping[int, int],
         status: StatusFile,
         progress: Progress,
         arrived: Arrived,
@@ -54,14 +54,14 @@ class CountingView:
         Args:
             plan: The run.
             ledger: What is counted.
-            tried: How often each chunk was tried, in all sessions.
+            failures: How often attempts at each chunk failed, in all sessions.
             status: Where snapshots are shown.
             progress: Where people see how far it is.
             arrived: How much has arrived of a corpus that is no file.
         """
         self._plan = plan
         self._ledger = ledger
-        self._tried = tried
+        self._failed = failures
         self._status = status
         self._progress = progress
         self._pace = Pace(_RATE_OVER)
@@ -112,6 +112,7 @@ class CountingView:
                 holding=states.held,
                 redis_memory=sweep.redis_memory if sweep else 0,
                 unfolded=sweep.unfolded if sweep else 0,
+                full=sweep.full if sweep else 0,
                 records=ledger.totals.records,
                 absent=ledger.totals.absent,
                 sources=source_views(self._plan, ledger.by_source),
@@ -138,7 +139,7 @@ class CountingView:
             Failure(
                 chunk,
                 self._plan.describe(chunk),
-                max(self._tried[chunk], states.retries.failed(chunk)),
+                max(self._failed[chunk], states.retries.failed(chunk)),
                 failed.worker,
                 failed.kind,
                 shortened(failed.error),

@@ -79,27 +79,45 @@ class Files(Sequence[SourceFile]):
         if isinstance(index, slice):
             return [self[each] for each in range(*index.indices(len(self)))]
         index = range(len(self._sizes))[index]
-        expected = self._expected[index]
-        return SourceFile(
-            self._folders[index] + self._names[index],
-            self._sizes[index],
-            self._changed[index],
-            self._formats[index],
-            self._rows[index],
-            None if expected == _UNKNOWN else expected,
-            self.sources[index],
-            self._called[index],
-            self._frames.get(index, ()),
-            self._versions[index],
-        )
+        return next(self.each(index, index + 1))
 
     def __iter__(self) -> Iterator[SourceFile]:
-        return map(self.__getitem__, range(len(self)))
+        return self.each(0, len(self))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Files) and len(self) == len(other) and all(map(_same, self, other))
 
     __hash__ = None  # type: ignore[assignment]  # it can be added to
+
+    def each(self, first: int, end: int) -> Iterator[SourceFile]:
+        """Some of them, put together in half the time that each takes by its index."""
+        folders, formats = self._folders.values, self._formats.values
+        for start in range(first, end, _TOGETHER):
+            part = slice(start, min(start + _TOGETHER, end))
+            for index, folder, name, size, changed, kind, rows, expected, source in zip(
+                range(part.start, part.stop),
+                self._folders.codes[part],
+                self._names.part(part.start, part.stop),
+                self._sizes[part],
+                self._changed[part],
+                self._formats.codes[part],
+                self._rows[part],
+                self._expected[part],
+                self.sources[part],
+                strict=True,
+            ):
+                yield SourceFile(
+                    folders[folder] + name,
+                    size,
+                    changed,
+                    formats[kind],
+                    rows,
+                    None if expected == _UNKNOWN else expected,
+                    source,
+                    self._called[index],
+                    self._frames.get(index, ()),
+                    self._versions[index],
+                )
 
     def between(self, first: int, end: int) -> Between:
         """Some of them, to go through as often as one likes."""
@@ -251,7 +269,7 @@ class Between:
         self.text = sum(text for _, text in islice(files.texts(), part.start, part.stop))
 
     def __iter__(self) -> Iterator[SourceFile]:
-        return map(self._files.__getitem__, self._part)
+        return self._files.each(self._part.start, self._part.stop)
 
 
 def _same(one: SourceFile, other: SourceFile) -> bool:

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import os
-import stat
-from contextlib import contextmanager
-from itertools import islice
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
+from bpefleet.kernel import glance
 from bpefleet.kernel.opening import opened_file
 from bpefleet.producer.planning.columns.group import Group
 from bpefleet.producer.planning.columns.source_file import SourceFile
-from bpefleet.producer.planning.formats.names import AUTO
+from bpefleet.producer.planning.formats.names import AUTO, ENDINGS
+from bpefleet.producer.planning.formats.signatures import FIRST_OF_TEXT
 from bpefleet.producer.planning.formats.tell import HEAD, begins_as_text, format_of
 from bpefleet.shared.corpus.formats import KNOWN, TEXT
 from bpefleet.shared.errors import SourceError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from bpefleet.producer.planning.finding.walk import Listing
     from bpefleet.producer.planning.formats.expected import Expectations
 
 
-_FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
-"""As `bpefleet.kernel.opening` opens files."""
+_TOGETHER: Final = 1000
+"""Files that are looked at together, side by side."""
 
 
 class Looker:
@@ -36,7 +36,7 @@ class Looker:
         Args:
             asked: As for `format_of`.
             expectations: Tell how much text there is.
-            check: Called before each file; may raise.
+            check: Called before each file, or before some that are looked at together; may raise.
         """
         self._check = check
         self._asked = asked
@@ -63,31 +63,42 @@ class Looker:
         place = self._absolute(path, is_link=is_link)
         return SourceFile(place, size, facts.st_mtime_ns, found, rows, text)
 
-    def texts(self, listing: Listing, first: int) -> tuple[Group | None, int]:
-        """The plain texts among some names from one on, up to the next that may be none.
-
-        Returns:
-            The texts, and the number of the name to go on with.
-        """
+    def texts(self, listing: Listing) -> Iterator[Group | str]:
+        """The files of a listing, in order: plain texts together, and by name what may be none."""
         before, names, others = listing
-        sizes: list[int] = []
-        changed: list[int] = []
-        if self._asked != AUTO or _takes_a_second_look(names[first], others):
-            return None, first
-        with _opened_folder(before) as folder:
-            for name in islice(names, first, None):
-                if _takes_a_second_look(name, others):
-                    break
-                self._check()
-                if (facts := _plain_text(name, folder)) is None:
-                    break
-                sizes.append(facts.st_size)
-                changed.append(facts.st_mtime_ns)
-        end = first + len(sizes)
-        if end == first:
-            return None, first
-        place = self._absolute(before + names[first], is_link=False)[: -len(names[first])]
-        return Group(place, tuple(names[first:end]), tuple(sizes), tuple(changed)), end
+        if self._asked != AUTO:
+            yield from names
+            return
+        for first in range(0, len(names), _TOGETHER):
+            self._check()
+            some = names[first : first + _TOGETHER]
+            for by_itself, alike in groupby(some, lambda name: _goes_by_itself(name, others)):
+                run = [*alike]
+                yield from run if by_itself else self._told_apart(before, run)
+
+    def _told_apart(self, before: str, names: Sequence[str]) -> Iterator[Group | str]:
+        """The same of names that tell nothing.
+
+        A shorter way to what `format_of` says of most files of a large folder. What cannot be
+        opened is left to that, too, which says why.
+        """
+        seen, *columns, heads = glance(before, names, FIRST_OF_TEXT, HEAD)
+        are_texts = bytearray(seen)
+        for index, head in heads.items():
+            are_texts[index] = begins_as_text(head)
+        sizes, changed = (memoryview(column).cast("q").tolist() for column in columns)
+        place, end = "", 0
+        while (first := end) < len(names):
+            is_text = are_texts[first]
+            end = are_texts.find(not is_text, first) % (len(names) + 1)  # -1 is the last
+            part = slice(first, end)
+            if not is_text:
+                yield from names[part]
+                continue
+            place = (
+                place or self._absolute(before + names[first], is_link=False)[: -len(names[first])]
+            )
+            yield Group(place, tuple(names[part]), tuple(sizes[part]), tuple(changed[part]))
 
     def _absolute(self, path: str, *, is_link: bool) -> str:
         folder, slash, name = path.rpartition("/")
@@ -108,41 +119,9 @@ class Looker:
         return found
 
 
-def _takes_a_second_look(name: str, others: Mapping[str, bool]) -> bool:
+def _goes_by_itself(name: str, others: Mapping[str, bool]) -> bool:
     """Whether a file is looked at by itself, for its name or for what it is."""
-    return name in others or not name.isascii() or ".json" in name.lower()
-
-
-@contextmanager
-def _opened_folder(before: str) -> Iterator[int | None]:
-    """A folder whose files are found faster by their names alone; None if there is none."""
-    if not before:
-        yield None
-        return
-    descriptor = os.open(before, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _plain_text(name: str, folder: int | None) -> os.stat_result | None:
-    """What the system says of a file that is plain text by all signs; None of any other.
-
-    A shorter way to what `format_of` says of most files of a large folder. A file that cannot be
-    opened is left to that, too, which says why.
-    """
-    try:
-        descriptor = os.open(name, _FLAGS, dir_fd=folder)
-    except OSError:
-        return None
-    try:
-        facts = os.fstat(descriptor)
-        head = os.pread(descriptor, HEAD, 0) if stat.S_ISREG(facts.st_mode) else b""
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
-    # A network file system may give less at once than asked for.
-    is_all = 0 < len(head) == min(HEAD, facts.st_size)
-    return facts if is_all and begins_as_text(head, name) else None
+    if name in others or not name.isascii():
+        return True
+    _, dot, ending = name.lower().rpartition(".")
+    return bool(dot) and (ending in ENDINGS or ".json" in name.lower())

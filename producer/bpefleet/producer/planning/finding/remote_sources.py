@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -28,6 +30,8 @@ logger = logging.getLogger(__name__)
 
 _AT_ONCE: Final = 32
 """Objects whose first bytes are asked for together."""
+_AHEAD: Final = 2 * _AT_ONCE
+"""Objects that are looked at or wait for it."""
 
 
 def listed(source: str, check: Callable[[], object]) -> tuple[list[Entry], bool]:
@@ -62,7 +66,12 @@ def looked_at(
     pool = ThreadPoolExecutor(min(_AT_ONCE, len(entries)))
     try:
         # How much text there is, is told from the first files, so one after the other.
-        for file in pool.map(look, entries):
+        # A million that wait for their turn would take gigabytes.
+        left = iter(entries)
+        begun = deque(pool.submit(look, entry) for entry in islice(left, _AHEAD))
+        while begun:
+            file = begun.popleft().result()
+            begun.extend(pool.submit(look, entry) for entry in islice(left, 1))
             yield _expected(file, expectations)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)

@@ -169,14 +169,11 @@ class _Finder:
             nonlocal matched
             for listing in listings:
                 matched = matched or bool(listing.names)
-                at = 0
-                while at < len(listing.names):
-                    texts, at = self._looker.texts(listing, at)
-                    if texts is not None:
-                        yield texts
-                    elif (other := self._other(listing, listing.names[at])) is not None:
+                for found in self._looker.texts(listing):
+                    if isinstance(found, Group):
+                        yield found
+                    elif (other := self._other(listing, found)) is not None:
                         yield other
-                    at += texts is None
 
         def listed() -> None:
             _tell(source, walk)

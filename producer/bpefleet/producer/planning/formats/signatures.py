@@ -45,7 +45,9 @@ _FIRST: Final = frozenset(magic[:1] for magic in _BEGINNINGS) | {
     bytes([first]) for first in (*range(0x50, 0x60), 0xFF)
 }
 """What a file begins with that may be something else than text."""
-CERTAIN: Final = frozenset(bytes([c]) for c in range(0x80) if chr(c).isalnum()) - _FIRST
+FIRST_OF_TEXT: Final = bytes(
+    c for c in range(0x80) if chr(c).isalnum() and bytes([c]) not in _FIRST
+)
 """What no format begins with: a file without NUL that begins so is no file of any."""
 _TAR: Final = slice(257, 262)
 _CONTROL: Final = re.compile(r"[\0-\x06\x0e-\x1a\x1c-\x1f]")

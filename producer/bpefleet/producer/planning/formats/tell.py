@@ -22,7 +22,7 @@ from bpefleet.producer.planning.formats.names import (
     not_as,
     within,
 )
-from bpefleet.producer.planning.formats.signatures import CERTAIN, by_first_bytes
+from bpefleet.producer.planning.formats.signatures import by_first_bytes
 from bpefleet.shared.corpus.formats import (
     COMPRESSIONS,
     COUNTS,
@@ -45,21 +45,13 @@ _RECORDS: Final = 1 << 20
 _BLANK: Final = b"\xef\xbb\xbf \t\r\n"
 
 
-def begins_as_text(head: bytes, path: str) -> bool:
-    """Whether nothing tells a file in a folder from plain text.
+def begins_as_text(head: bytes) -> bool:
+    """Whether nothing tells a file from plain text that no ending tells from it.
 
     Args:
-        head: Its first `HEAD` bytes, or all that there are.
-        path: Its name.
+        head: Its first `HEAD` bytes, or all that there are; no NUL is among them.
     """
-    named = path.rpartition(".")[2].lower() in ENDINGS
-    if named or b"\0" in head:
-        return False
-    if head[:1] in CERTAIN:
-        return True
-    if by_first_bytes(head):
-        return False
-    return head.lstrip(_BLANK)[:1] != b"{"
+    return not by_first_bytes(head) and head.lstrip(_BLANK)[:1] != b"{"
 
 
 def format_of(file: File, path: str, *, picked: bool, asked: str = AUTO) -> str:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -68,6 +67,8 @@ def read_corpus_file(path: str) -> tuple[Source, ...]:
         SourceError: It cannot be read.
         UsageError: It is no corpus file; the text names the table and the key.
     """
+    import tomllib  # noqa: PLC0415  few runs have a corpus file
+
     try:
         text = read_whole(Path(path), _LARGEST).decode()
         tables = tomllib.loads(text, parse_float=Decimal)

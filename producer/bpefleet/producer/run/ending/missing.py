@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from bpefleet.producer.run.ending.outcome import kept
-from bpefleet.producer.store.history import read_attempts
+from bpefleet.producer.store.history import last_attempts
 from bpefleet.producer.store.manifest import Missing
 from bpefleet.shared.errors import (
     BpefleetError,
@@ -21,6 +21,8 @@ from bpefleet.shared.errors import (
 from bpefleet.shared.wire.messages import Failed
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from bpefleet.producer.counting.session import Session
     from bpefleet.producer.store.directory import RunDirectory
 
@@ -49,7 +51,7 @@ def all_counted(this: Session, failed: dict[int, Failed]) -> tuple[Missing, ...]
     left = set(range(directory.plan.chunk_count)) - this.ledger.chunks
     if this.stop.requested():
         raise InterruptedRunError("stopped", hint=kept(directory))
-    reasons = _reasons(directory, left, failed)
+    reasons = _reasons(directory, left, failed, this.ledger.chunks)
     plan = directory.plan
     missing = tuple(
         Missing(chunk, plan.describe(chunk), plan.chunk_bytes(chunk), reasons[chunk].error)
@@ -73,16 +75,17 @@ def all_counted(this: Session, failed: dict[int, Failed]) -> tuple[Missing, ...]
 
 
 def _reasons(
-    directory: RunDirectory, left: set[int], failed: dict[int, Failed]
+    directory: RunDirectory, left: set[int], failed: dict[int, Failed], counted: Container[int]
 ) -> dict[int, Failed]:
     """Why each chunk that is left was not counted."""
     reasons = {chunk: failed[chunk] for chunk in left & failed.keys()}
-    before = read_attempts(directory.path, directory.plan.kind.name)
-    for chunk in left - failed.keys():
-        last = before[chunk][-1] if chunk in before else None
-        reasons[chunk] = (
-            Failed(last.kind, last.error) if last else Failed("NotCounted", "not counted yet")
-        )
+    if others := left - failed.keys():
+        before = last_attempts(directory.path, counted, directory.plan.kind.name)
+        for chunk in others:
+            last, _ = before.get(chunk, (None, 0))
+            reasons[chunk] = (
+                Failed(last.kind, last.error) if last else Failed("NotCounted", "not counted yet")
+            )
     return reasons
 
 

@@ -1,6 +1,8 @@
 """The ledger of an exchange: which counts lie there, in a file of the run directory.
 
     counts/exchange.jsonl    one line of JSON for each thing that happened, in its order
+    counts/exchange.least    the least hashes of what was put together, 8 bytes each: an estimate of
+                             how many different pre-tokens there are goes on from them
 
 A chunk whose counts lie in the exchange is counted once its line is on disk. Counts that are put
 together lie there like those of a chunk: of several chunks, made from what they replace. What is to
@@ -27,7 +29,13 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from bpefleet.producer.files.atomic import open_regular, sync_folder, unwritable
+from bpefleet.kernel import SAMPLE
+from bpefleet.producer.files.atomic import (
+    open_regular,
+    sync_folder,
+    unwritable,
+    write_atomically,
+)
 from bpefleet.producer.store.exchanged.parts import (
     READ,
     VERSION,
@@ -49,6 +57,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 EXCHANGED: Final = "exchange.jsonl"
+LEAST: Final = "exchange.least"
 
 
 def read_parts(folder: Path, counted: Collection[int] = (), sources: Sequence[int] = ()) -> Parts:
@@ -125,6 +134,14 @@ def _lines(file: Iterable[bytes]) -> Iterator[bytes]:
         yield line
 
 
+def _read_least(path: Path) -> array[int]:
+    """What was kept for the estimate; nothing, if it cannot be read: no more depends on it."""
+    with suppress(OSError), os.fdopen(open_regular(path), "rb") as file:
+        kept = file.read(8 * SAMPLE)
+        return array("Q", kept[: len(kept) // 8 * 8])
+    return array("Q")
+
+
 class Exchanged:
     """The ledger of an exchange, open for writing. Threads may write at once.
 
@@ -158,7 +175,9 @@ class Exchanged:
         self._path = folder / EXCHANGED
         self.still = RLock()
         self.noted = 0
+        self._least = folder / LEAST
         self._distinct = Distinct()
+        self._distinct.see(_read_least(self._least))
         self.parts, end = _read(self._path, sources)
         if place and self.parts.place not in ("", place):
             raise OutputError(
@@ -201,17 +220,24 @@ class Exchanged:
 
     @property
     def unique(self) -> int:
-        """About how many different pre-tokens are in what was put together in this session."""
+        """About how many different pre-tokens are in what was put together."""
         return self._distinct.estimate
 
     def see(self, least: bytes) -> None:
-        """Take in the least hashes of a sum, 8 bytes each, for an estimate."""
-        self._distinct.see(array("Q", least))
+        """Take in the least hashes of a sum, 8 bytes each, for an estimate.
+
+        Raises:
+            OutputError: They cannot be written.
+        """
+        if least:
+            self._distinct.see(array("Q", least))
+            write_atomically(self._least, array("Q", self._distinct.least).tobytes())
 
     def close(self) -> None:
         """Close the file."""
         os.close(self._descriptor)
 
     def remove(self) -> None:
-        """Remove the file: all is in the ledger."""
+        """Remove the files: all is in the ledger."""
         self._path.unlink(missing_ok=True)
+        self._least.unlink(missing_ok=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from bpefleet.kernel import SAMPLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _RANGE: Final = 1 << 64
 
@@ -28,6 +28,11 @@ class Distinct:
         """Take in the `least_hashes` of a payload."""
         # Two sorted runs: sorting merges them.
         self._least = list(dict.fromkeys(sorted([*self._least, *hashes])))[:SAMPLE]
+
+    @property
+    def least(self) -> Sequence[int]:
+        """The least hashes of all that was seen, ascending."""
+        return self._least
 
     @property
     def estimate(self) -> int:

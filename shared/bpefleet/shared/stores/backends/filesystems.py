@@ -28,9 +28,18 @@ _PATIENCE: Final = 60.0
 _ONE_AT_ONCE: Final = ("sftp", "ssh")
 """What has one connection, on which threads would take each other's answers."""
 _AT_ONCE: Final = 32
+_TIMES: Final = (
+    "mtime",
+    "LastModified",
+    "last_modified",
+    "modified",
+    "modificationTime",
+    "created",
+)
+"""What file systems say of when a file was written."""
 _TELLING: Final = (
     *("ETag", "etag", "e_tag", "version_id", "sha256", "blob_id", "oid", "md5", "checksum"),
-    *("mtime", "LastModified", "last_modified", "modified", "modificationTime", "created"),
+    *_TIMES,
 )
 """What file systems say of a file that is another once the file is, the best first."""
 
@@ -172,4 +181,11 @@ def _entry(location: Location, info: Mapping[str, Any]) -> Entry:
     told = info[name] if name else ""
     told = told.timestamp() if isinstance(told, datetime) else told  # listings have it as a number
     version = f"{name} {told}" if name else ""
-    return Entry(location, int(info.get("size") or 0), version)
+    return Entry(location, int(info.get("size") or 0), version, _changed(info))
+
+
+def _changed(info: Mapping[str, Any]) -> float:
+    told = next((info[name] for name in _TIMES if info.get(name)), 0.0)
+    if isinstance(told, datetime):
+        return told.timestamp()
+    return float(told) if isinstance(told, int | float) else 0.0

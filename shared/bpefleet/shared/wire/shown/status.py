@@ -216,6 +216,7 @@ class Snapshot(Message, frozen=True):
         documents: Likewise documents.
         written: Of these tokens those in shards.
         exchange: What lies in its exchange; None without one.
+        full: Chunks and sums that wait for room in it.
     """
 
     run: str
@@ -259,6 +260,7 @@ class Snapshot(Message, frozen=True):
     documents: Int = 0
     written: Int = 0
     exchange: Exchanging | None = None
+    full: Natural = 0
 
     @property
     def all_running(self) -> int:
