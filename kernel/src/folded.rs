@@ -154,8 +154,9 @@ fn threads(files: &[PayloadFile]) -> usize {
 
 /// Fold payloads in files into one, in memory that does not grow with them.
 ///
-/// Each is read once, from front to back, and checked on the way. Equal counts give equal bytes:
-/// those of `FoldedCounts.payload`. The GIL is released meanwhile.
+/// Each is read once, from front to back, and checked on the way; of large ones each of several
+/// threads reads all. Equal counts give equal bytes: those of `FoldedCounts.payload`. The GIL is
+/// released meanwhile.
 ///
 /// Args:
 ///     files: For each its path, and how many bytes there are before the payload, which ends with
@@ -165,8 +166,6 @@ fn threads(files: &[PayloadFile]) -> usize {
 ///         of it.
 ///     start: Bytes that it has already; the payload is written behind them.
 ///     weights: For each file how often its counts count, 1 or more; None: once.
-///     hashes: The first and the last hash of the pre-tokens that are wanted: all others are left
-///         out. Hashes have 64 bits, are spread evenly, and depend on the pre-token alone.
 ///
 /// Returns:
 ///     What the new payload says of itself.
@@ -180,7 +179,7 @@ fn threads(files: &[PayloadFile]) -> usize {
 ///     ValueError: The digest has another length, a weight is 0, or there are not as many of them
 ///         as files.
 #[pyfunction]
-#[pyo3(signature = (files, digest, out, start, *, weights = None, hashes = (0, u64::MAX)))]
+#[pyo3(signature = (files, digest, out, start, *, weights = None))]
 pub(crate) fn fold_files(
     py: Python<'_>,
     files: Vec<(PathBuf, u64)>,
@@ -188,12 +187,10 @@ pub(crate) fn fold_files(
     out: PathBuf,
     start: u64,
     weights: Option<Vec<NonZeroU64>>,
-    hashes: (u64, u64),
 ) -> PyResult<PayloadInfo> {
     let (digest, files) = (digest_of(digest)?, files_of(files, weights)?);
-    let hashes = hashes.0..=hashes.1;
     guarded(|| {
-        py.detach(|| payload::fold_files(&files, &digest, &hashes, &out, start))
+        py.detach(|| payload::fold_files(&files, &digest, &out, start, threads(&files)))
             .map(PayloadInfo)
             .map_err(|error| from_file(py, &error))
     })

@@ -167,8 +167,14 @@ pub(super) trait Output {
     fn buffer(&mut self) -> &mut Vec<u8>;
     /// Called now and then.
     fn drain(&mut self) {}
-    /// Called before the entries of each width.
-    fn begin(&mut self) {}
+    /// Called before the entries of each width, with how many the largest payload has.
+    fn begin(&mut self, _entries: u64) {}
+    /// Called behind them.
+    fn end(&mut self) {}
+    /// Whether the entries up to `until` are wanted: otherwise they are passed over.
+    fn wants(&self) -> bool {
+        true
+    }
     /// Called with the hashes of entries, ascending within a width.
     fn see(&mut self, _: impl Iterator<Item = u64>) {}
     /// The last hash of those that `buffer` is for now.
@@ -177,7 +183,7 @@ pub(super) trait Output {
     }
     /// Called with how many entries were appended, how many pre-tokens, and bytes of text.
     fn count(&mut self, _entries: u64, _pretokens: u64, _text: u64) {}
-    /// Called once all up to `until` were appended, if that is not the last hash.
+    /// Called once all up to `until` were appended or passed over, if that is not the last hash.
     fn next(&mut self) {}
 }
 
@@ -241,19 +247,29 @@ fn fold_width<F: Form, I: Input>(
     let mut most = 0;
     each(sources, |source| {
         let entries = entries(&source.info);
-        most = most.max(entries);
+        // A header may say anything; an entry has a byte at least.
+        most = most.max(entries.min(source.info.raw_size));
         source.begin(entries);
         match from.checked_sub(1) {
-            Some(before) => source.skip::<F>(0, before),
+            Some(before) => source.skip::<F>(before),
             None => Ok(()),
         }
     })?;
-    out.begin();
+    out.begin(most);
     let (mut step, mut unique) = (u64::MAX / (most / ROUND + 1), 0);
     let mut spare = Vec::new();
     while !sources.iter().all(Source::is_spent) {
-        each(sources, Source::prepare)?;
         let border = out.until().min(last);
+        if !out.wants() {
+            each(sources, |source| source.skip::<F>(border))?;
+            if border == last {
+                break;
+            }
+            out.next();
+            from = border + 1;
+            continue;
+        }
+        each(sources, Source::prepare)?;
         let until = from.saturating_add(step).min(border);
         let round = Round::read::<F, I>(sources, from, until, &mut spare, |merged| {
             let (mut pretokens, mut text) = (0, 0u64);
@@ -282,9 +298,8 @@ fn fold_width<F: Form, I: Input>(
         from = bound + 1;
         step = round.next_step(step);
     }
-    if let Some(behind) = last.checked_add(1) {
-        each(sources, |source| source.skip::<F>(behind, u64::MAX))?;
-    }
+    out.end();
+    each(sources, |source| source.skip::<F>(u64::MAX))?;
     Ok(unique)
 }
 

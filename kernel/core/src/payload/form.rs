@@ -38,6 +38,8 @@ pub(super) trait Form {
 
     /// The next entry; `None` for bytes that are none.
     fn read<'b>(cursor: &mut Cursor<'b>) -> Option<Entry<Self::Pretoken<'b>>>;
+    /// Passes over the next entry: its count.
+    fn pass(cursor: &mut Cursor<'_>) -> Option<u64>;
     /// Appends an entry.
     fn write(pretoken: Self::Pretoken<'_>, count: u64, out: &mut Vec<u8>);
     /// Bytes of a pre-token.
@@ -62,6 +64,11 @@ impl<K: Key> Form for Word<K> {
             pretoken,
             count,
         })
+    }
+
+    #[inline]
+    fn pass(cursor: &mut Cursor<'_>) -> Option<u64> {
+        word(cursor).map(|(_, count)| count)
     }
 
     #[inline]
@@ -100,6 +107,11 @@ impl Form for Long {
             pretoken,
             count,
         })
+    }
+
+    #[inline]
+    fn pass(cursor: &mut Cursor<'_>) -> Option<u64> {
+        long_word(cursor).map(|(_, count)| count)
     }
 
     #[inline]

@@ -8,6 +8,9 @@ use super::{Info, PayloadError};
 /// Entries that are read at once where their hashes differ: several times as many as expected.
 const MOST: usize = 1024;
 
+/// Entries that are passed over at once, of which one is looked at.
+const STRIDE: u64 = 64;
+
 /// The body of a payload, as a window that moves forward.
 pub(super) trait Input {
     /// The bytes from the place reached on; at least as many as a few hundred entries take, or all
@@ -185,29 +188,54 @@ impl<I: Input> Source<I> {
         self.hungry = taken.hungry;
     }
 
-    /// Leaves out the entries with hashes of `from` to `until`.
-    pub(super) fn skip<F: Form>(&mut self, mut from: u64, until: u64) -> Result<(), PayloadError> {
+    /// Leaves out the entries with hashes up to `until`. Whether these are in order is not looked at.
+    pub(super) fn skip<F: Form>(&mut self, until: u64) -> Result<(), PayloadError> {
         loop {
             self.prepare()?;
-            let (known, taken) = self.pass::<F>(from, until)?;
-            let Some(known) = known.filter(|&known| known >= from) else {
-                self.ask(&taken);
-                continue;
-            };
+            let taken = self.pass::<F>(until)?;
             self.take(&taken);
-            if known == until {
+            if !self.hungry {
                 return Ok(());
             }
-            from = known + 1;
         }
     }
 
-    fn pass<F: Form>(&self, from: u64, until: u64) -> Result<(Option<u64>, Taken), PayloadError> {
-        let mut found = self.read::<F>(from, until, Vec::new())?;
-        if let Some(known) = found.known {
-            self.give_back::<F>(&mut found, known);
+    /// What it takes to go on behind those of them that the window has.
+    fn pass<F: Form>(&self, until: u64) -> Result<Taken, PayloadError> {
+        let mut taken = Taken {
+            bytes: 0,
+            entries: 0,
+            left: self.left,
+            hungry: false,
+        };
+        let mut cursor = Cursor::new(self.input.window());
+        let mut stride = STRIDE;
+        while (taken.entries as u64) < self.entries {
+            let entries = stride.min(self.entries - taken.entries as u64);
+            let mut ahead = cursor.clone();
+            let counts = (1..entries).try_fold(0u64, |sum, _| {
+                F::pass(&mut ahead).map(|count| sum.saturating_add(count))
+            });
+            let found = counts.zip(F::read(&mut ahead));
+            match found {
+                Some((counts, last)) if last.hash <= until => {
+                    let counts = counts.saturating_add(last.count);
+                    taken.left = taken.left.checked_sub(counts).ok_or(WRONG_TOTAL)?;
+                    taken.entries += usize::try_from(entries).unwrap_or(usize::MAX);
+                    taken.bytes = ahead.place();
+                    cursor = ahead;
+                }
+                // The border is among them, or the window's end.
+                _ if entries > 1 => stride = 1,
+                Some(_) => break,
+                None if self.input.is_whole() => return Err(BAD_ENTRY),
+                None => {
+                    taken.hungry = true;
+                    break;
+                }
+            }
         }
-        Ok((found.known, found.taken))
+        Ok(taken)
     }
 
     /// Says that the window has to be longer.

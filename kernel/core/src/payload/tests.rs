@@ -3,8 +3,12 @@
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
-use super::files::{opened_in, PayloadFile};
-use super::fold::{fold_sources, ALL};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::body::OUT_OF_ORDER;
+use super::files::{opened_in, FileError, PayloadFile};
+use super::fold::{fold_sources, FoldError, ALL};
+use super::header::{HEADER_BYTES, TRAILER_BYTES};
 use super::{
     check, check_file, encode, fold, fold_files, fold_into_memory, fold_ranges, fold_weighted,
     Digest, Folded, Limits, PayloadError,
@@ -70,6 +74,26 @@ impl Random {
     }
 }
 
+/// A sound checksum over a thousand entries, of which two are in each other's place.
+fn disordered(one: usize, other: usize) -> Vec<u8> {
+    let mut table = CountTable::new();
+    for word in 0..1000 {
+        table
+            .add(format!("{word:08}").as_bytes(), 1)
+            .expect("it fits");
+    }
+    let mut payload = encode(&table, &DIGEST);
+    let end = payload.len() - TRAILER_BYTES;
+    let entry = (end - HEADER_BYTES) / 1000;
+    for byte in 0..entry {
+        let at = |word: usize| HEADER_BYTES + word * entry + byte;
+        payload.swap(at(one), at(other));
+    }
+    let checksum = xxh3_64(&payload[..end]);
+    payload[end..].copy_from_slice(&checksum.to_le_bytes());
+    payload
+}
+
 fn written(path: &Path) -> Vec<u8> {
     std::fs::read(path).expect("written")[5..].to_vec()
 }
@@ -115,7 +139,10 @@ fn files_are_folded_in_windows_of_any_size_and_by_hashes() {
         let (mut from, mut stretches) = (0, Vec::new());
         for (at, &last) in (0..).zip(&cuts) {
             let out = place.put(&format!("out-{at}"), &[], 1);
-            let info = fold_files(&files, &DIGEST, &(from..=last), &out.path, 5).expect("sound");
+            let mut sources = opened_in(&files, &DIGEST, block, true).expect("sound");
+            let part = Folded::of(&mut sources, &DIGEST, &(from..=last), 0).expect("sound");
+            std::fs::write(&out.path, [&b"head\n"[..], part.payload()].concat()).expect("a file");
+            let info = part.info();
             let checked = check_file(&out, &DIGEST).expect("sound");
             assert_eq!(
                 (&checked.digest, checked.raw_size),
@@ -155,7 +182,7 @@ fn files_are_folded_in_windows_of_any_size_and_by_hashes() {
         );
 
         let all = place.put("all", &[], 1);
-        let info = fold_files(&stretches, &DIGEST, &ALL, &all.path, 5).expect("sound");
+        let info = fold_files(&stretches, &DIGEST, &all.path, 5, threads).expect("sound");
         assert_eq!(written(&all.path), expected.payload());
         assert_eq!(info.unique(), expected.info().unique());
     }
@@ -189,6 +216,32 @@ fn damage_is_found_wherever_it_is() {
         assert!(check_file(&files[1], &DIGEST).is_err());
         let apart = fold_into_memory(&files, &DIGEST, 2).map(|_| ());
         assert_eq!(apart.map_err(|error| error.index), Err(1));
+        let out = place.put("out", &[], 1).path;
+        let told = fold_files(&files, &DIGEST, &out, 5, 3);
+        assert!(matches!(
+            told,
+            Err(FileError::Payload(FoldError { index: 1, .. }))
+        ));
+    }
+    // What one thread passes over another looks at, and all of them at the sum.
+    for _ in 0..40 {
+        let (one, other) = (random.index(1000), random.index(1000));
+        let files = [
+            sound.clone(),
+            place.put("disordered", &disordered(one, other), 1),
+        ];
+        let threads = 1 + random.index(4);
+        let expected = (one != other)
+            .then_some((1, OUT_OF_ORDER))
+            .map_or(Ok(()), Err);
+        let told = fold_into_memory(&files, &DIGEST, threads).map(|_| ());
+        assert_eq!(told.map_err(|error| (error.index, error.error)), expected);
+        let out = place.put("out", &[], 1).path;
+        let told = match fold_files(&files, &DIGEST, &out, 5, threads) {
+            Err(FileError::Payload(error)) => Err((error.index, error.error)),
+            told => told.map(|_| ()).map_err(|_| unreachable!("there is room")),
+        };
+        assert_eq!(told, expected, "{one} {other}");
     }
     let missing = PayloadFile {
         path: place.0.join("missing"),

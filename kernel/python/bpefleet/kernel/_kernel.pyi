@@ -561,12 +561,12 @@ def fold_files(
     start: int,
     *,
     weights: Sequence[int] | None = None,
-    hashes: tuple[int, int] = ...,
 ) -> PayloadInfo:
     """Fold payloads in files into one, in memory that does not grow with them.
 
-    Each is read once, from front to back, and checked on the way. Equal counts give equal bytes:
-    those of `FoldedCounts.payload`. The GIL is released meanwhile.
+    Each is read once, from front to back, and checked on the way; of large ones each of several
+    threads reads all. Equal counts give equal bytes: those of `FoldedCounts.payload`. The GIL is
+    released meanwhile.
 
     Args:
         files: For each its path, and how many bytes there are before the payload, which ends with
@@ -576,8 +576,6 @@ def fold_files(
             of it.
         start: Bytes that it has already; the payload is written behind them.
         weights: For each file how often its counts count, 1 or more; None: once.
-        hashes: The first and the last hash of the pre-tokens that are wanted: all others are left
-            out. Hashes have 64 bits, are spread evenly, and depend on the pre-token alone.
 
     Returns:
         What the new payload says of itself.

@@ -9,6 +9,7 @@
 
 mod least;
 mod ranges;
+mod turns;
 mod window;
 mod writer;
 
@@ -17,7 +18,7 @@ use std::num::NonZeroU64;
 use std::ops::RangeInclusive;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::thread::{self, ScopedJoinHandle};
+use std::thread;
 
 use super::fold::{fold_sources, FoldError, Output, ALL};
 use super::header::HEADER_BYTES;
@@ -62,11 +63,11 @@ impl From<FoldError> for FileError {
     }
 }
 
-/// Adds up the counts of payloads in files, of the pre-tokens whose hashes are in `hashes`, and
-/// writes them as a payload into the file `out` from byte `start` on, which must be its end.
+/// Adds up the counts of payloads in files, and writes them as a payload into the file `out` from
+/// byte `start` on, which must be its end.
 ///
-/// Memory does not grow with the payloads. Each is read once, from front to back, and checked on
-/// the way: what was written before an error is to be thrown away.
+/// Memory does not grow with the payloads. Each is read once by each of the `threads`, from front
+/// to back, and checked on the way: what was written before an error is to be thrown away.
 ///
 /// # Errors
 /// [`FileError`].
@@ -89,7 +90,7 @@ impl From<FoldError> for FileError {
 /// std::fs::write(&path, payload(2))?;
 /// std::fs::write(&out, "a line\n")?;
 /// let once = PayloadFile { path, start: 0, weight: NonZeroU64::MIN };
-/// let info = fold_files(&[once.clone(), once], &[7; 32], &(0..=u64::MAX), &out, 7)
+/// let info = fold_files(&[once.clone(), once], &[7; 32], &out, 7, 1)
 ///     .expect("both are sound");
 /// assert_eq!((info.unique(), info.pretokens), (1, 4));
 /// assert_eq!(std::fs::read(&out)?[7..], payload(4));
@@ -99,26 +100,34 @@ impl From<FoldError> for FileError {
 pub fn fold_files(
     payloads: &[PayloadFile],
     digest: &Digest,
-    hashes: &RangeInclusive<u64>,
     out: &Path,
     start: u64,
+    threads: usize,
 ) -> Result<Info, FileError> {
-    let mut sources = opened(payloads, digest)?;
-    let mut out = Writer::create(out, start).map_err(FileError::Output)?;
-    let folded = fold_sources(&mut sources, digest, hashes, &mut out);
+    let mut writer = Writer::create(out, start).map_err(FileError::Output)?;
+    let mut folded = None;
+    if threads > 1 {
+        (writer, folded) = turns::fold(payloads, digest, writer, threads);
+    }
+    let folded = if let Some(info) = folded {
+        Ok(info)
+    } else {
+        writer.restart().map_err(FileError::Output)?;
+        let mut sources = opened(payloads, digest, 1)?;
+        fold_sources(&mut sources, digest, &ALL, &mut writer)
+    };
     // If the disk is full, that is to be told, whatever became of the rest.
-    out.flush();
-    if let Some(error) = out.error {
+    writer.flush();
+    if let Some(error) = writer.error {
         return Err(FileError::Output(error));
     }
     let mut info = folded?;
-    info.raw_size = out.size - start - HEADER_BYTES as u64;
-    out.finish(info).map_err(FileError::Output)
+    info.raw_size = writer.size - start - HEADER_BYTES as u64;
+    writer.finish(info).map_err(FileError::Output)
 }
 
 /// Adds up the counts of payloads in files; the result alone is in memory, in as many parts as there
-/// are `threads`: each folds a stretch of the hashes. All of them read all files, which takes a
-/// fifth of the time that one thread takes for everything.
+/// are `threads`: each folds a stretch of the hashes, reads all files, and passes over the rest.
 ///
 /// # Errors
 /// As [`fold`](super::fold).
@@ -128,29 +137,48 @@ pub fn fold_into_memory(
     threads: usize,
 ) -> Result<Vec<Folded>, FoldError> {
     let part = |hashes: RangeInclusive<u64>| {
-        let mut sources = opened(payloads, digest)?;
-        Folded::of(&mut sources, digest, &hashes, 0)
+        let mut sources = opened(payloads, digest, threads)?;
+        let all = pretokens(&sources);
+        let part = Folded::of(&mut sources, digest, &hashes, 0)?;
+        Ok::<_, FoldError>((part, all))
     };
+    let stretches = stretches(threads.max(1)).into_iter();
+    let parts = at_once(stretches.map(|hashes| move || part(hashes)).collect());
+    let parts: Option<Vec<_>> = parts.and_then(|parts| parts.into_iter().map(Result::ok).collect());
+    if let Some(parts) = parts {
+        let all = parts.iter().map(|(part, _)| part.info().pretokens).sum();
+        if parts.iter().all(|&(_, told)| told == all) {
+            return Ok(parts.into_iter().map(|(part, _)| part).collect());
+        }
+    }
+    // One thread tells what is wrong: it looks at everything, and in one order.
+    Ok(vec![part(ALL)?.0])
+}
+
+/// What the counts of some payloads come to, by their headers. If that is more than fits, folding
+/// says so.
+fn pretokens(sources: &[Source<Window>]) -> u64 {
+    let weighted = |source: &Source<_>| source.info.pretokens.saturating_mul(source.weight);
+    sources.iter().map(weighted).fold(0, u64::saturating_add)
+}
+
+/// Does several things at once, the first of them in this thread. None if a thread is not to be had.
+fn at_once<T: Send>(works: Vec<impl FnOnce() -> T + Send>) -> Option<Vec<T>> {
     thread::scope(|scope| {
-        let mut stretches = stretches(threads.max(1));
-        let own = stretches.pop().unwrap_or(ALL);
-        let others: Vec<_> = stretches
-            .into_iter()
-            .map(|hashes| {
-                let beside = thread::Builder::new().spawn_scoped(scope, {
-                    let hashes = hashes.clone();
-                    move || part(hashes)
-                });
-                // Where no thread is to be had, it is done here.
-                beside.map_err(|_| hashes)
-            })
-            .collect();
-        let own = part(own);
-        let join = |other: Result<ScopedJoinHandle<'_, _>, _>| match other {
-            Ok(beside) => beside.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            Err(hashes) => part(hashes),
-        };
-        others.into_iter().map(join).chain([own]).collect()
+        let mut works = works.into_iter();
+        let own = works.next()?;
+        let begin = |work| thread::Builder::new().spawn_scoped(scope, work);
+        let others: Vec<_> = works.map(begin).collect();
+        let mut done = vec![own()];
+        for other in others {
+            done.push(
+                other
+                    .ok()?
+                    .join()
+                    .unwrap_or_else(|panic| resume_unwind(panic)),
+            );
+        }
+        Some(done)
     })
 }
 
@@ -173,7 +201,7 @@ fn stretches(number: usize) -> Vec<RangeInclusive<u64>> {
 /// [`PayloadError`].
 pub fn check_file(payload: &PayloadFile, digest: &Digest) -> Result<Info, PayloadError> {
     let payloads = std::slice::from_ref(payload);
-    let checked = opened(payloads, digest).and_then(|mut sources| {
+    let checked = opened(payloads, digest, 1).and_then(|mut sources| {
         let mut seen = Seen::default();
         let info = fold_sources(&mut sources, digest, &ALL, &mut seen)?;
         Ok(Info {
@@ -185,8 +213,14 @@ pub fn check_file(payload: &PayloadFile, digest: &Digest) -> Result<Info, Payloa
     checked.map_err(|error| error.error)
 }
 
-fn opened(payloads: &[PayloadFile], digest: &Digest) -> Result<Vec<Source<Window>>, FoldError> {
-    let block = (WINDOWS / payloads.len().max(1)).clamp(LEAST_WINDOW, MOST_WINDOW);
+/// As one of some threads that read them.
+fn opened(
+    payloads: &[PayloadFile],
+    digest: &Digest,
+    threads: usize,
+) -> Result<Vec<Source<Window>>, FoldError> {
+    let windows = (payloads.len() * threads).max(1);
+    let block = (WINDOWS / windows).clamp(LEAST_WINDOW, MOST_WINDOW);
     opened_in(payloads, digest, block, payloads.len() <= HELD)
 }
 
@@ -221,7 +255,7 @@ impl Output for Seen {
         self.buffer.clear();
     }
 
-    fn begin(&mut self) {
+    fn begin(&mut self, _: u64) {
         self.least.begin();
     }
 

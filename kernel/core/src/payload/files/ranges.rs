@@ -21,7 +21,7 @@ pub fn fold_ranges(
     digest: &Digest,
     outs: &[impl AsRef<Path>],
 ) -> Result<Vec<Info>, FileError> {
-    let mut sources = opened(payloads, digest)?;
+    let mut sources = opened(payloads, digest, 1)?;
     let range = |(out, hashes): (&_, RangeInclusive<u64>)| {
         let writer = Writer::create(AsRef::as_ref(out), 0)?;
         Ok(Range {
@@ -99,11 +99,11 @@ impl Output for Ranges {
         self.ranges[self.at].writer.drain();
     }
 
-    fn begin(&mut self) {
+    fn begin(&mut self, entries: u64) {
         self.at = 0;
         for range in &mut self.ranges {
             range.entries.push(0);
-            range.writer.begin();
+            range.writer.begin(entries);
         }
     }
 

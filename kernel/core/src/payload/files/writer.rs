@@ -43,6 +43,15 @@ impl Writer {
         })
     }
 
+    /// Begins anew.
+    pub(super) fn restart(&mut self) -> io::Result<()> {
+        self.file.set_len(self.start)?;
+        self.size = self.start;
+        self.buffer = vec![0; HEADER_BYTES];
+        (self.least, self.error) = (Least::default(), None);
+        Ok(())
+    }
+
     pub(super) fn flush(&mut self) {
         if self.error.is_none() {
             self.error = self.file.write_all_at(&self.buffer, self.size).err();
@@ -82,7 +91,7 @@ impl Output for Writer {
         }
     }
 
-    fn begin(&mut self) {
+    fn begin(&mut self, _: u64) {
         self.least.begin();
     }
 

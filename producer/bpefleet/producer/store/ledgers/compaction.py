@@ -3,7 +3,8 @@
 By tiers of size: only files of about one size are put together, some dozens at a time, and what
 comes of them is larger, or there is less of it. So a byte is written again once for each tier that
 it rises through: a logarithm of how much there is. Files are read in blocks and the new one is
-streamed out, so that memory does not grow with them (see the kernel's `fold_files`).
+streamed out, so that memory does not grow with them; where they are large, several threads take
+turns at ranges of their hashes (see the kernel's `fold_files`).
 """
 
 from __future__ import annotations
