@@ -7,7 +7,7 @@ bucket is the folder; the system sends the bytes.
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
@@ -55,7 +55,8 @@ class _Objects(BaseHTTPRequestHandler):
         self.send_header("Last-Modified", self.date_time_string(int(facts.st_mtime)))
         self.end_headers()
         if whole:
-            with path.open("rb") as file:
+            # Who has what it wants ends the connection.
+            with path.open("rb") as file, suppress(ConnectionError):
                 self.connection.sendfile(file, first, last + 1 - first)
 
 

@@ -24,12 +24,14 @@ class Ratio:
 
     Attributes:
         wall: Ratio of the medians, by the clock.
+        paired: Median of the ratios within one round, likewise: what slows both is not in it.
         low: The least ratio within one round.
         high: The greatest.
         cpu: Ratio of the medians of CPU seconds.
     """
 
     wall: float
+    paired: float
     low: float
     high: float
     cpu: float
@@ -43,6 +45,7 @@ def ratio(results: Results, case: str, other: str, base: str, stage: str = "") -
     each = [a.wall(stage) / b.wall(stage) for a, b in zip(above, below, strict=False)]
     return Ratio(
         median(m.wall(stage) for m in above) / median(m.wall(stage) for m in below),
+        median(each),
         min(each),
         max(each),
         median(m.cpu(stage) for m in above) / median(m.cpu(stage) for m in below),

@@ -87,10 +87,13 @@ class Results:
 def alternate(
     results: Results, case: str, runners: Mapping[str, Callable[[], Measurement]], rounds: int
 ) -> None:
-    """Run each trainer once a round; who fails is skipped from then on, with its reason."""
+    """Run each trainer once a round; who fails is skipped from then on, with its reason.
+
+    Every other round goes backwards: a machine that grows slower favours nobody.
+    """
     left = dict(runners)
     for number in range(1, rounds + 1):
-        for name, runner in tuple(left.items()):
+        for name, runner in tuple(left.items())[:: 1 if number % 2 else -1]:
             _say(f"{results.part}: {case}, round {number} of {rounds}: {name}")
             try:
                 results.measurements.append(runner())

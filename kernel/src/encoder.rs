@@ -8,7 +8,7 @@ use bpefleet_core::offsets;
 use bpefleet_core::scan::Pattern;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use pyo3::types::{PyBytes, PyIterator, PyList, PyString};
 
 use crate::bytes::{unsearchable, Bytes, Memory};
 use crate::counts::{errors_of, pattern_of};
@@ -86,14 +86,21 @@ impl Encoder {
     ) -> PyResult<Self> {
         let pattern = Some(pattern).filter(|name| !name.is_empty());
         let pattern: Option<Pattern> = pattern.map(pattern_of).transpose()?;
-        let mut vocabulary = Vec::new();
-        for (token, id) in items(ranks)? {
-            let token = token.cast::<PyBytes>()?.as_bytes();
-            vocabulary.push((token.to_vec(), id.extract::<u32>()?));
+        // Bytes in a row, as the vocabulary may come without an object for each token.
+        let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+        for item in items(ranks)? {
+            let (token, id): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item?.extract()?;
+            bytes.extend_from_slice(token.cast::<PyBytes>()?.as_bytes());
+            ends.push((bytes.len(), id.extract::<u32>()?));
         }
+        let mut start = 0;
+        let vocabulary: Vec<_> = ends
+            .into_iter()
+            .map(|(end, id)| (&bytes[std::mem::replace(&mut start, end)..end], id))
+            .collect();
         let mut special = Vec::new();
-        for (token, id) in special_tokens.map(items).transpose()?.into_iter().flatten() {
-            special.push((token.extract::<String>()?, id.extract::<u32>()?));
+        for item in special_tokens.map(items).transpose()?.into_iter().flatten() {
+            special.push(item?.extract::<(String, u32)>()?);
         }
         let special: Vec<_> = special
             .iter()
@@ -101,7 +108,10 @@ impl Encoder {
             .collect();
         guarded(|| {
             let vocabulary = py.detach(|| match &merges {
-                Some(merges) => Vocabulary::from_merges(&vocabulary, merges, ignore_merges),
+                Some(merges) => {
+                    let merges: Vec<_> = merges.iter().map(|(a, b)| (&a[..], &b[..])).collect();
+                    Vocabulary::from_merges(&vocabulary, &merges, ignore_merges)
+                }
                 None => Vocabulary::from_ranks(&vocabulary),
             });
             let vocabulary = vocabulary.map_err(|error| from_vocabulary(&error))?;
@@ -383,15 +393,9 @@ impl Encoder {
     }
 }
 
-/// The items of a mapping.
-fn items<'py>(
-    mapping: &Bound<'py, PyAny>,
-) -> PyResult<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
-    if let Ok(dict) = mapping.cast::<PyDict>() {
-        return Ok(dict.iter().collect());
-    }
-    let items = mapping.call_method0("items")?;
-    items.try_iter()?.map(|item| item?.extract()).collect()
+/// The items of a mapping, one after the other.
+fn items<'py>(mapping: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyIterator>> {
+    mapping.call_method0("items")?.try_iter()
 }
 
 /// A text whose surrogates without their other halves are U+FFFD, as tiktoken mends it.

@@ -10,6 +10,7 @@ import pytest
 from pyarrow import feather, parquet
 
 from bpefleet import train
+from bpefleet.shared.errors import SourceError
 from bpefleet.shared.stores.writing import put
 from tests.acceptance.test_corpora import DOCUMENTS, lines, rows, text, write_stream
 from tests.stores import serving
@@ -73,3 +74,14 @@ def test_on_a_web_server(
 def test_through_fsspec(file: Path, expected: bytes, tmp_path: Path) -> None:
     put(f"memory://formats/{file.name}", file.read_bytes())
     assert trained(f"memory://formats/{file.name[0]}*{file.name[1:]}", tmp_path / "out") == expected
+
+
+def test_a_web_server_lists_nothing_for_a_glob(
+    environment: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    del environment
+    with (
+        serving.served(serving.web(tmp_path)) as url,
+        pytest.raises(SourceError, match="lists none for a glob\nhint: name each"),
+    ):
+        trained(f"{url}/*.txt", tmp_path / "out")

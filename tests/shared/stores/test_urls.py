@@ -58,6 +58,8 @@ def test_what_may_be_secret_is_refused_and_not_shown(url: str) -> None:
         "s3://bucket/a//b",
         "https://host/%2e%2e/a",
         "s3://bucket/a\nb",
+        "s3://",
+        "https:///a",
         "http://169.254.169.254/latest/meta-data",
         "http://2852039166/latest/meta-data",
         "http://0xa9.0xfe.0xa9.0xfe/",

@@ -107,7 +107,7 @@ def test_a_damaged_file_fails_its_chunk_for_good(
         put(connection, spec)
         failed = next_event(connection)
     assert isinstance(failed, Failed)
-    assert (failed.kind, failed.may_heal) == ("SourceError", False)
+    assert (failed.kind, failed.may_heal) == ("DamagedSourceError", False)
     assert f"{tmp_path / 'bad'} is damaged" in failed.error
 
 

@@ -62,9 +62,9 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 def unwritable(path: Path | str, error: OSError) -> OutputError:
     """The error for a file that cannot be written."""
-    return OutputError(
-        f"{path} cannot be written: {error.strerror}", hint="make room or check the permissions"
-    )
+    is_lost = isinstance(error, FileNotFoundError)
+    hint = "make its folder first" if is_lost else "make room or check the permissions"
+    return OutputError(f"{path} cannot be written: {error.strerror}", hint=hint)
 
 
 def create(path: Path) -> BinaryIO:

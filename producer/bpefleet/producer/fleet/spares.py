@@ -76,10 +76,12 @@ class _Spare:
         with here, there:
             sys.stdout.flush()
             sys.stderr.flush()
-            signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
-            if not (pid := os.fork()):
-                _wait(there.detach(), module)
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
+            held = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
+            try:
+                if not (pid := os.fork()):
+                    _wait(there.detach(), module, held)
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, held)
             self._pid = pid
             self._channel = here.dup()
 
@@ -115,11 +117,11 @@ class _Spare:
         return child
 
 
-def _wait(channel: int, module: str) -> NoReturn:
+def _wait(channel: int, module: str, held: set[int]) -> NoReturn:
     """In the fork: wait for what to become, become it, and end; never returns."""
     code = 1
     try:
-        _leave()
+        _leave(held)
         os.dup2(channel, 3, inheritable=False)
         os.closerange(4, os.sysconf("SC_OPEN_MAX"))
         with suppress(OSError):
@@ -137,14 +139,14 @@ def _wait(channel: int, module: str) -> NoReturn:
         os._exit(code)
 
 
-def _leave() -> None:
-    """Leave the command's session and its ways with signals, which are held meanwhile."""
+def _leave(held: set[int]) -> None:
+    """Leave the command's session and its ways with signals, of which only `held` are held then."""
     # Ctrl-C reaches the command alone, which decides how the others end. Ignored, it is not held.
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.setsid()
     signal.signal(signal.SIGINT, before)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
+    signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
 def _become(module: str) -> int:

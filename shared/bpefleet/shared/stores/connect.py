@@ -28,11 +28,11 @@ def store_of(location: Location) -> Store:
             _stores[name] = _made(location)
         except ImportError as error:
             if location.scheme in (*OBJECT_STORES, *WEB) or error.name == "fsspec":
-                missing, hint = "obstore and fsspec", "pip install 'bpefleet[remote]'"
+                missing, hint = "it takes obstore and fsspec", "pip install 'bpefleet[remote]'"
             else:
                 missing, hint = str(error), "pip install 'bpefleet[remote]' and what it names"
             raise UsageError(
-                f"{location.url} cannot be read with what is installed here: it takes {missing}",
+                f"{location.url} cannot be read with what is installed here: {missing}",
                 hint=f"{hint}, on every machine that counts",
             ) from error
     return _stores[name]

@@ -88,7 +88,7 @@ def _passing(
     if waits or isinstance(error, ConnectionError | TimeoutError):
         return StoreError(
             f"{url}: the store does not answer as it should: {text}",
-            hint="once it does, go on with bpefleet resume or retry",
+            hint="try again later; a run that has begun goes on with bpefleet resume or retry",
         )
     return None
 
@@ -101,9 +101,13 @@ def changed(location: Location) -> SourceChangedError:
     )
 
 
-def gone(location: Location) -> SourceError:
-    """The error for an object that is not there."""
-    return SourceError(f"{location.url}: no such object or folder")
+def gone(location: Location, error: Exception | None = None) -> SourceError:
+    """The error for an object that is not there; what the store said of it, if anything."""
+    if error is None:
+        return SourceError(f"{location.url}: no such object or folder")
+    return SourceError(
+        f"{location.url}: no such object or folder ({_said(error)})", hint=_CREDENTIALS
+    )
 
 
 def _said(error: Exception) -> str:

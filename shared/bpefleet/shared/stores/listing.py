@@ -7,6 +7,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from bpefleet.shared.errors import SourceError
 from bpefleet.shared.stores.connect import store_of
 from bpefleet.shared.stores.loop import done, each
 from bpefleet.shared.stores.urls import WEB, parsed
@@ -32,7 +33,7 @@ def found(url: str, check: Callable[[], object] = lambda: None) -> tuple[list[En
 
     Raises:
         UsageError: See `urls.parsed`, `connect.store_of`.
-        SourceError: The store cannot be asked.
+        SourceError: The store cannot be asked, or lists nothing.
     """
     location = parsed(url)
     store = store_of(location)
@@ -45,6 +46,11 @@ def found(url: str, check: Callable[[], object] = lambda: None) -> tuple[list[En
         if (entry := done(store.head(location))) is not None:
             return [entry], True
         if location.scheme in WEB:
+            if _MAGIC.search(location.key):
+                raise SourceError(
+                    f"{location.url}: no such object, and a web server lists none for a glob",
+                    hint="name each file by its own URL",
+                )
             return [], True
         location = location.at(f"{location.key}/")
     listed = done(_listed(location, check))

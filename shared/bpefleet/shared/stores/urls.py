@@ -72,6 +72,8 @@ def parsed(url: str) -> Location:
     scheme, host, key = match.groups()
     if scheme in NOT_OVER_A_NETWORK:
         raise UsageError(f"{scheme}:// is not read", hint="a file of this machine: name its path")
+    if not host and scheme in (*OBJECT_STORES, *WEB):
+        raise UsageError(f"the URL {redacted(url)} names no bucket or server")
     user, at, _ = host.rpartition("@")
     if at and (":" in user or scheme in (*OBJECT_STORES, *WEB)):
         raise UsageError(

@@ -147,7 +147,8 @@ def _demand_text(schema: Schema, field: str, path: str) -> None:
     said = f"the column {field!r} is {types[field]}" if field in types else f"no column {field!r}"
     raise SourceError(
         f"{path}: {said}; its columns: {_listed(types)}",
-        hint=f"name the one that holds the text with --text-field; of text: {of_text or 'none'}",
+        hint=f"name the one that holds the text with --text-field; of text: {of_text or 'none'}; "
+        "files that have it under another name are a source of their own, in a corpus file",
     )
 
 

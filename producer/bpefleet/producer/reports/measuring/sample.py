@@ -77,13 +77,17 @@ def sample(
 
 def group(files: Sequence[SourceFile]) -> dict[str, list[SourceFile]]:
     """The files by source: each alone, or many by their folders, the greatest first."""
-    root = os.path.commonpath([_place(file.path).parent for file in files])
+    # By folder: a million paths, taken apart each, would take a gigabyte.
+    places = {folder: _place(folder) for folder in {_folder(file) for file in files}}
+    root = os.path.commonpath(places.values())
+    parts = {folder: place.relative_to(root).parts for folder, place in places.items()}
     found: dict[str, list[SourceFile]] = {}
     for file in files:
-        parts = _place(file.path).relative_to(root).parts
-        name = "/".join(parts)
+        above = parts[_folder(file)]
         if len(files) > MOST_SOURCES:
-            name = f"{parts[0]}/" if len(parts) > 1 else _TOP
+            name = f"{above[0]}/" if above else _TOP
+        else:
+            name = "/".join((*above, file.path.rpartition("/")[2]))
         found.setdefault(name, []).append(file)
     ordered = sorted(found, key=lambda name: (-sum(f.text for f in found[name]), name))
     kept = {name: found[name] for name in ordered[: MOST_SOURCES - 1]}
@@ -92,9 +96,13 @@ def group(files: Sequence[SourceFile]) -> dict[str, list[SourceFile]]:
     return kept
 
 
-def _place(path: str) -> PurePath:
-    """Where a file is, for its name: a bucket is a folder beside those of this machine."""
-    return PurePath("/", path.replace("://", "/"))
+def _folder(file: SourceFile) -> str:
+    return file.path.rpartition("/")[0]
+
+
+def _place(folder: str) -> PurePath:
+    """Where a folder is, for its name: a bucket is one beside those of this machine."""
+    return PurePath("/", folder.replace("://", "/"))
 
 
 def _texts(

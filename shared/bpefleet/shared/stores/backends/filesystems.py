@@ -72,9 +72,12 @@ class FileSystem:
         now = await self.head(location)
         if now is None or (version and now.version != version) or now.size < end:
             raise (changed if version else gone)(location)
-        data: bytes = await self._ask(
-            location, self._files.cat_file, self._path(location), start, end
-        )
+        try:
+            data: bytes = await self._ask(
+                location, self._files.cat_file, self._path(location), start, end
+            )
+        except FileNotFoundError:
+            raise (changed if version else gone)(location) from None
         if len(data) != end - start:
             raise StoreError(f"{location.url}: an answer was cut off after {len(data):,} bytes")
         return data
@@ -82,7 +85,10 @@ class FileSystem:
     async def entries(self, folder: Location) -> AsyncIterator[Entry]:
         """See `Store`."""
         top = self._path(folder).rstrip("/")
-        found = await self._ask(folder, self._find, top, patience=None)
+        try:
+            found = await self._ask(folder, self._find, top, patience=None)
+        except FileNotFoundError as error:
+            raise gone(folder, error) from error
         for path, info in found.items():
             inside = path.removeprefix(top).lstrip("/")
             yield _entry(folder.at(folder.key + inside), info)
