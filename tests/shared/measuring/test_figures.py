@@ -119,16 +119,17 @@ def test_nothing_has_no_figures() -> None:
 
 
 def test_renyi_efficiency() -> None:
-    # tokenization-scorer's README: two texts and what it gives for them; it divides by what occurs.
-    for text, expected in (
-        ("pick @@ed pick @@l @@ed pick @@les", 0.8031528501359657),
-        ("pick @@e @@d pick @@l @@e @@d pick @@l @@e @@s", 0.9105681923824472),
+    # What tokenization-scorer 1.1.8 gives, by the tokens that occur and with `vocab=50`.
+    for text, of_those, of_fifty in (
+        ("pick @@ed pick @@l @@ed pick @@les", 0.8265064834225245, 0.2928871521992181),
+        (
+            "pick @@e @@d pick @@l @@e @@d pick @@l @@e @@s",
+            0.9204840242168808,
+            0.3786945742161912,
+        ),
     ):
         counts = Counter(text.split())
-        shares = [count / counts.total() for count in counts.values()]
-        entropy = math.log2(sum(share**2.5 for share in shares)) / (1 - 2.5)
-        found = renyi_efficiency(counts.values(), len(counts))
-        assert found == pytest.approx(entropy / math.log2(len(counts)))
-        assert found == pytest.approx(expected, abs=0.03)
+        assert renyi_efficiency(counts.values(), len(counts)) == pytest.approx(of_those)
+        assert renyi_efficiency(counts.values(), 50) == pytest.approx(of_fifty)
     assert renyi_efficiency([5, 5, 5, 5], 4) == pytest.approx(1)
     assert renyi_efficiency([7], 4) == 0

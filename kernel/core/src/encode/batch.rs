@@ -8,16 +8,19 @@
     reason = "the scanner's loop and this are one loop"
 )]
 
+use std::ops::Range;
+
 use super::cache::{Cache, INLINE, LONGEST_KEPT, STORED};
 use super::key::{Key, LONGEST};
 use super::vocabulary::Vocabulary;
+use crate::prefetch::prefer_large;
 use crate::scan::Sink;
 
-/// Pre-tokens per batch: enough to hide a fetch from memory.
-const BATCH: usize = 64;
+/// Pre-tokens per batch: enough to hide a fetch from memory, and for several to be merged in turns.
+const BATCH: usize = 768;
 
 /// Ids that wait to be written.
-const RECENT: usize = 4 * BATCH;
+const RECENT: usize = 256;
 
 /// Takes the ids of a text in order.
 pub(super) trait Ids {
@@ -41,9 +44,11 @@ pub(super) struct List {
 
 impl List {
     /// A list with room for so many.
-    pub(super) fn with_capacity(ids: usize) -> Self {
+    pub(super) fn with_capacity(number: usize) -> Self {
+        let mut ids = Vec::with_capacity(number);
+        prefer_large(ids.spare_capacity_mut());
         Self {
-            ids: Vec::with_capacity(ids),
+            ids,
             recent: [0; RECENT],
             used: 0,
         }
@@ -99,8 +104,8 @@ pub(super) struct Desk {
     pub(super) cache: Cache,
     scratch: Vec<u32>,
     keys: [Key; BATCH],
-    /// Start and end in the text, of pre-tokens that are too long for their keys to tell.
-    spans: [(usize, usize); BATCH],
+    /// Where they end in the text; each begins where the one before ends.
+    ends: [usize; BATCH],
 }
 
 impl Desk {
@@ -109,12 +114,12 @@ impl Desk {
         size_of::<Self>() + self.cache.memory_bytes()
     }
 
-    pub(super) fn new() -> Self {
+    pub(super) fn new(vocabulary: &Vocabulary, text: usize) -> Self {
         Self {
-            cache: Cache::new(),
+            cache: Cache::new(vocabulary.tokens(), text),
             scratch: Vec::new(),
             keys: [Key::default(); BATCH],
-            spans: [(0, 0); BATCH],
+            ends: [0; BATCH],
         }
     }
 }
@@ -124,6 +129,8 @@ pub(super) struct Batch<'b, I> {
     vocabulary: &'b Vocabulary,
     desk: &'b mut Desk,
     waiting: usize,
+    /// Where the first that waits begins in the text.
+    start: usize,
     pub(super) ids: I,
 }
 
@@ -133,44 +140,55 @@ impl<'b, I: Ids> Batch<'b, I> {
             vocabulary,
             desk,
             waiting: 0,
+            start: 0,
             ids,
         }
     }
 
     /// Looks up what waits. To be called at the end of each text given to the scanner.
-    #[inline(never)]
     pub(super) fn flush(&mut self, text: &[u8]) {
+        self.look_up(text);
+        self.start = 0;
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, text: &[u8]) {
+        let mut learned = false;
+        let mut start = self.start;
         for at in 0..self.waiting.min(BATCH) {
             let key = self.desk.keys[at];
+            let end = self.desk.ends[at];
+            let pretoken = start..end;
+            start = end;
             let Some(entry) = self.desk.cache.near(key) else {
-                self.far(key, at, text);
+                self.far(at, pretoken, text, &mut learned);
                 continue;
             };
             if entry.inline() <= INLINE {
                 self.ids.few(&entry.four(), entry.inline());
                 continue;
             }
-            let (start, end) = if key.is_long() {
-                self.desk.spans[at]
-            } else {
-                (0, 0)
-            };
-            match self.desk.cache.stored(entry, &text[start..end]) {
+            match self.desk.cache.stored(entry, &text[pretoken.clone()]) {
                 Some((ids, number)) => self.ids.few::<STORED>(ids, number),
-                None => self.far(key, at, text),
+                None => self.far(at, pretoken, text, &mut learned),
             }
         }
         self.ids.settle();
+        self.start = start;
         self.waiting = 0;
     }
 
     /// Looks up what is not inline, or not in its first bucket, or not in the cache.
     #[inline(never)]
-    fn far(&mut self, key: Key, at: usize, text: &[u8]) {
-        let (bytes, short) = key.bytes();
-        let (start, end) = self.desk.spans[at];
-        let pretoken = short.map_or_else(|| &text[start..end], |length| &bytes[..length]);
+    fn far(&mut self, at: usize, pretoken: Range<usize>, text: &[u8], learned: &mut bool) {
+        let key = self.desk.keys[at];
+        if !*learned && self.desk.cache.find(key).is_none() {
+            *learned = true;
+            self.learn(at, pretoken.start, text);
+        }
+        let pretoken = &text[pretoken];
         let Desk { cache, scratch, .. } = &mut *self.desk;
+        cache.promote(key);
         let found = cache.find(key);
         if let Some(ids) = found.and_then(|entry| cache.ids(entry, pretoken)) {
             self.ids.many(ids);
@@ -180,8 +198,40 @@ impl<'b, I: Ids> Batch<'b, I> {
         let ids = self.vocabulary.encode(pretoken, scratch);
         self.ids.many(ids);
         if !known && pretoken.len() <= LONGEST_KEPT {
-            cache.insert(key, pretoken, ids);
+            cache.insert(key, pretoken, ids, self.vocabulary.tokens());
         }
+    }
+
+    /// Puts into the cache what waits from `first` on, where it begins, and is not there.
+    #[cold]
+    fn learn(&mut self, first: usize, start: usize, text: &[u8]) {
+        let Desk {
+            cache, keys, ends, ..
+        } = &mut *self.desk;
+        let tokens = self.vocabulary.tokens();
+        let (mut places, mut unknown) = (Vec::new(), Vec::new());
+        let mut start = start;
+        for at in first..self.waiting.min(BATCH) {
+            let pretoken = &text[start..ends[at]];
+            start = ends[at];
+            if pretoken.len() > LONGEST_KEPT || cache.find(keys[at]).is_some() {
+                continue;
+            }
+            if !Cache::tells(pretoken) {
+                if let Some(id) = tokens.get(pretoken) {
+                    cache.insert(keys[at], pretoken, &[id], tokens);
+                    continue;
+                }
+            }
+            places.push(at);
+            unknown.push(pretoken);
+        }
+        self.vocabulary.merge_each(&unknown, |which, ids| {
+            let key = keys[places[which]];
+            if cache.find(key).is_none() {
+                cache.insert(key, unknown[which], ids, tokens);
+            }
+        });
     }
 }
 
@@ -191,14 +241,14 @@ impl<I: Ids> Sink for Batch<'_, I> {
         let key = if end - start <= LONGEST {
             Key::short(text, start, end)
         } else {
-            self.desk.spans[self.waiting] = (start, end);
             Key::long(&text[start..end])
         };
         self.desk.cache.prefetch(key);
         self.desk.keys[self.waiting] = key;
+        self.desk.ends[self.waiting] = end;
         self.waiting += 1;
         if self.waiting == BATCH {
-            self.flush(text);
+            self.look_up(text);
         }
     }
 }

@@ -8,6 +8,7 @@
 //! place of what is there. Full arenas empty the cache: what is frequent is soon back.
 
 use super::key::{Key, LONGEST};
+use super::tokens::Tokens;
 use crate::prefetch::{prefer_large, prefetch};
 
 /// Ids in an entry.
@@ -73,16 +74,26 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    pub(super) fn new() -> Self {
-        let (buckets, shift) = vacant(FEWEST_BUCKETS);
-        Self {
+    /// A cache that begins with tokens, all that are their own keys, for a text of so many bytes.
+    pub(super) fn new(tokens: &Tokens, text: usize) -> Self {
+        let most = tokens.len() + different(text);
+        let number = (most / 5 * 4).next_power_of_two();
+        let (buckets, shift) = vacant(number.clamp(FEWEST_BUCKETS, most_buckets(tokens)));
+        let mut cache = Self {
             buckets,
             shift,
             used: 0,
             turn: 0,
             ids: Vec::new(),
             bytes: Vec::new(),
-        }
+        };
+        cache.fill(tokens);
+        cache
+    }
+
+    /// Whether a pre-token that is not there is no token.
+    pub(super) fn tells(pretoken: &[u8]) -> bool {
+        pretoken.len() <= LONGEST
     }
 
     /// Starts fetching where a key is.
@@ -99,8 +110,36 @@ impl Cache {
 
     /// The entry of a key, wherever it is.
     pub(super) fn find(&self, key: Key) -> Option<&Entry> {
-        let home = self.home(key);
-        find(&self.buckets[home], key).or_else(|| find(&self.buckets[home ^ 1], key))
+        let bucket = &self.buckets[self.walk(key)];
+        find(bucket, key)
+    }
+
+    /// Moves the entry of a key into its first bucket, if it is in another: what is asked for
+    /// often is soon found at once.
+    pub(super) fn promote(&mut self, key: Key) {
+        let (home, at) = (self.home(key), self.walk(key));
+        let place = usize::from(self.buckets[at].0[0].key != key);
+        if at == home || self.buckets[at].0[place].key != key {
+            return;
+        }
+        // All buckets between are full, so what goes the other way is found there, too.
+        self.turn ^= 1;
+        let entry = self.buckets[at].0[place];
+        self.buckets[at].0[place] = self.buckets[home].0[self.turn];
+        self.buckets[home].0[self.turn] = entry;
+    }
+
+    /// The bucket where the entry of a key is, or the first one with room for it.
+    #[inline]
+    fn walk(&self, key: Key) -> usize {
+        let mut at = self.home(key);
+        loop {
+            let bucket = &self.buckets[at];
+            if find(bucket, key).is_some() || bucket.0[1].number == 0 {
+                return at;
+            }
+            at = (at + 1) & (self.buckets.len() - 1);
+        }
     }
 
     /// The ids of a pre-token by its entry; `None` if the entry is that of another with its key.
@@ -129,9 +168,12 @@ impl Cache {
     }
 
     /// Keeps the ids of a pre-token of at most [`LONGEST_KEPT`] bytes, which is not there.
-    pub(super) fn insert(&mut self, key: Key, pretoken: &[u8], ids: &[u32]) {
+    pub(super) fn insert(&mut self, key: Key, pretoken: &[u8], ids: &[u32], tokens: &Tokens) {
         if self.ids.len() + ids.len() > MOST_IDS || self.bytes.len() + pretoken.len() > MOST_BYTES {
-            self.clear();
+            self.clear(tokens);
+        }
+        if self.used >= most_entries(self.buckets.len()) {
+            self.make_room(tokens);
         }
         let (_, short) = key.bytes();
         let mut entry = Entry {
@@ -156,9 +198,6 @@ impl Cache {
                 self.bytes.extend_from_slice(pretoken);
             }
         }
-        if self.used > self.buckets.len() && self.buckets.len() < MOST_BUCKETS {
-            self.grow();
-        }
         self.put(entry);
     }
 
@@ -180,23 +219,31 @@ impl Cache {
     }
 
     fn put(&mut self, entry: Entry) {
-        let home = self.home(entry.key);
-        for bucket in [home, home ^ 1] {
-            for place in &mut self.buckets[bucket].0 {
-                if place.number == 0 {
-                    *place = entry;
-                    self.used += 1;
-                    return;
-                }
-            }
-        }
-        self.turn ^= 1;
-        self.buckets[home].0[self.turn] = entry;
+        let at = self.walk(entry.key);
+        let bucket = &mut self.buckets[at].0;
+        bucket[usize::from(bucket[0].number != 0)] = entry;
+        self.used += 1;
     }
 
+    /// Puts in the tokens that are their own keys.
+    fn fill(&mut self, tokens: &Tokens) {
+        for (token, id) in tokens.iter().filter(|(token, _)| token.len() <= LONGEST) {
+            self.put(Entry {
+                key: Key::short(token, 0, token.len()),
+                words: [id, 0, 0],
+                number: 1,
+            });
+        }
+    }
+
+    /// Room for one more entry.
     #[cold]
-    fn grow(&mut self) {
-        let (buckets, shift) = vacant(4 * self.buckets.len());
+    fn make_room(&mut self, tokens: &Tokens) {
+        if self.buckets.len() >= most_buckets(tokens) {
+            self.clear(tokens);
+            return;
+        }
+        let (buckets, shift) = vacant(2 * self.buckets.len());
         let old = std::mem::replace(&mut self.buckets, buckets);
         self.shift = shift;
         self.used = 0;
@@ -207,12 +254,23 @@ impl Cache {
     }
 
     #[cold]
-    fn clear(&mut self) {
+    fn clear(&mut self, tokens: &Tokens) {
         self.buckets.fill(Bucket::default());
         self.used = 0;
         self.ids.clear();
         self.bytes.clear();
+        self.fill(tokens);
     }
+}
+
+/// How many entries there may be in so many buckets: 5 of 8.
+fn most_entries(buckets: usize) -> usize {
+    buckets + buckets / 4
+}
+
+/// With them, there is room for as many pre-tokens as there are tokens.
+fn most_buckets(tokens: &Tokens) -> usize {
+    MOST_BUCKETS.max(2 * tokens.len().next_power_of_two())
 }
 
 /// Compared without a branch on which of the two it is: that cannot be foreseen.
@@ -225,9 +283,14 @@ fn find(bucket: &Bucket, key: Key) -> Option<&Entry> {
 }
 
 fn vacant(number: usize) -> (Vec<Bucket>, u32) {
-    let number = number.min(MOST_BUCKETS);
     let mut buckets = Vec::with_capacity(number);
     prefer_large(buckets.spare_capacity_mut());
     buckets.resize(number, Bucket::default());
     (buckets, u64::BITS - number.trailing_zeros())
+}
+
+/// About how many different pre-tokens a text of so many bytes has, by Heaps' law: so many had
+/// 20 MB of English, and more had other text.
+fn different(text: usize) -> usize {
+    30 * text.isqrt()
 }

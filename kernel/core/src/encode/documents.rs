@@ -195,7 +195,8 @@ impl Documents<'_> {
         ids: I,
         tick: Tick<'_>,
     ) -> Result<(I, Part), CountError> {
-        encoder.at_desk(|desk| {
+        let text = self.offsets.last().map_or(0, |end| end - self.offsets[0]);
+        encoder.at_desk(text / options.threads.max(1), |desk| {
             let mut writer = Writer {
                 encoder,
                 options,

@@ -61,12 +61,6 @@ impl Key {
         (bytes, (length <= LONGEST).then_some(length))
     }
 
-    /// Whether it is that of a long pre-token.
-    #[inline]
-    pub(super) fn is_long(self) -> bool {
-        self.0 >> LAST == 0xff
-    }
-
     /// The fixed hash: every bit of the key reaches its upper bits.
     #[inline]
     pub(super) fn hash(self) -> u64 {

@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 
 use aho_corasick::AhoCorasick;
 
-use super::greedy::merge;
+use super::greedy::{merge, merge_each};
 use super::pairs::Pairs;
 use super::tokens::Tokens;
 
@@ -125,6 +125,16 @@ impl Merges {
             *number = self.ids[*number as usize];
         }
         scratch
+    }
+
+    /// Calls with the place of each pre-token, and with its ids, in any order.
+    pub(super) fn merge_each(&self, pretokens: &[&[u8]], mut each: impl FnMut(usize, &[u32])) {
+        merge_each(pretokens, &self.pairs, |at, numbers| {
+            for number in numbers.iter_mut() {
+                *number = self.ids[*number as usize];
+            }
+            each(at, numbers);
+        });
     }
 
     /// The ids of each two neighbours that merge, by rank.

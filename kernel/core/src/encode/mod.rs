@@ -31,9 +31,11 @@
 
 mod batch;
 mod cache;
+mod chain;
 mod documents;
 mod greedy;
 mod key;
+mod lane;
 mod merges;
 mod pairs;
 mod special;
@@ -47,7 +49,7 @@ use std::sync::{Mutex, PoisonError};
 
 pub use documents::{Encoded, Options, Output};
 pub use special::Special;
-pub use vocabulary::{Vocabulary, VocabularyError};
+pub use vocabulary::{Vocabulary, VocabularyError, MOST_TOKENS};
 
 use crate::count::CountError;
 use crate::cuts::CutRule;
@@ -63,7 +65,8 @@ pub struct Encoder {
     vocabulary: Vocabulary,
     pattern: Option<Pattern>,
     special: Special,
-    desks: Mutex<Vec<Desk>>,
+    /// In boxes, as a call takes one and brings it back, and they are large.
+    desks: Mutex<Vec<Box<Desk>>>,
 }
 
 impl Encoder {
@@ -143,15 +146,15 @@ impl Encoder {
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         let desks = self.desks.lock().unwrap_or_else(PoisonError::into_inner);
-        let desks = desks.iter().map(Desk::memory_bytes);
+        let desks = desks.iter().map(|desk| desk.memory_bytes());
         self.vocabulary.memory_bytes() + desks.sum::<usize>()
     }
 
-    /// Calls with a desk of one's own.
-    fn at_desk<T>(&self, call: impl FnOnce(&mut Desk) -> T) -> T {
+    /// Calls with a desk of one's own, for a text of so many bytes.
+    fn at_desk<T>(&self, text: usize, call: impl FnOnce(&mut Desk) -> T) -> T {
         let desks = || self.desks.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = desks().pop();
-        let mut desk = kept.unwrap_or_else(Desk::new);
+        let mut desk = kept.unwrap_or_else(|| Box::new(Desk::new(&self.vocabulary, text)));
         let result = call(&mut desk);
         desks().push(desk);
         result

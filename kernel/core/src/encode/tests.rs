@@ -7,7 +7,7 @@
 
 use std::ops::ControlFlow;
 
-use super::{Encoded, Encoder, Options, Output, Vocabulary, VocabularyError};
+use super::{Encoded, Encoder, Options, Output, Vocabulary, VocabularyError, MOST_TOKENS};
 use crate::count::{CountError, Errors};
 use crate::scan::{scan, Pattern, Sink};
 
@@ -262,6 +262,9 @@ fn vocabularies_that_cannot_be_are_refused() {
         failed(with(b"ab", u32::MAX)),
         Some(VocabularyError::IdTooLarge)
     );
+    let many: Vec<(&[u8], u32)> = vec![(b"ab", 0); MOST_TOKENS + 1];
+    let failed = Vocabulary::from_ranks(&many).err();
+    assert_eq!(failed, Some(VocabularyError::TooMany));
 }
 
 #[test]

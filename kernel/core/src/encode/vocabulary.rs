@@ -6,6 +6,9 @@ use super::merges::{self, Merges};
 use super::pairs::NEVER;
 use super::tokens::Tokens;
 
+/// Tokens of a vocabulary, at the most.
+pub const MOST_TOKENS: usize = NEVER as usize - 256;
+
 /// Tokens that cannot be encoded by. See [`Vocabulary`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VocabularyError {
@@ -17,6 +20,8 @@ pub enum VocabularyError {
     SameId(u32),
     /// The id is `u32::MAX`, which is kept free.
     IdTooLarge,
+    /// There are more tokens than [`MOST_TOKENS`].
+    TooMany,
     /// The merge of this number (from 0) has a side, or a result, that is no token.
     Merge(usize),
 }
@@ -28,6 +33,7 @@ impl fmt::Display for VocabularyError {
             Self::Empty => write!(f, "a token has no bytes"),
             Self::SameId(id) => write!(f, "two tokens have the id {id}"),
             Self::IdTooLarge => write!(f, "an id is {} or more", u32::MAX),
+            Self::TooMany => write!(f, "there are more than {MOST_TOKENS} tokens"),
             Self::Merge(index) => {
                 write!(f, "merge {index} joins or makes what is no token")
             }
@@ -106,6 +112,17 @@ impl Vocabulary {
         self.size
     }
 
+    /// Calls with the place of each pre-token, which is none of the tokens, and with its ids, in
+    /// any order.
+    pub(super) fn merge_each(&self, pretokens: &[&[u8]], each: impl FnMut(usize, &[u32])) {
+        self.merges.merge_each(pretokens, each);
+    }
+
+    /// The tokens that a pre-token of their bytes becomes.
+    pub(super) fn tokens(&self) -> &Tokens {
+        &self.tokens
+    }
+
     /// Bytes held.
     pub(super) fn memory_bytes(&self) -> usize {
         size_of::<Self>() + self.tokens.memory_bytes() + self.merges.memory_bytes()
@@ -115,12 +132,15 @@ impl Vocabulary {
 fn tokens_of<T: AsRef<[u8]>>(
     vocabulary: &[(T, u32)],
 ) -> Result<([u32; 256], Tokens), VocabularyError> {
+    if vocabulary.len() > MOST_TOKENS {
+        return Err(VocabularyError::TooMany);
+    }
     let mut ids: Vec<u32> = vocabulary.iter().map(|&(_, id)| id).collect();
     ids.sort_unstable();
     if let Some(pair) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(VocabularyError::SameId(pair[0]));
     }
-    if ids.last() == Some(&NEVER) {
+    if ids.last() == Some(&u32::MAX) {
         return Err(VocabularyError::IdTooLarge);
     }
     let mut tokens = Tokens::with_capacity(vocabulary.len());

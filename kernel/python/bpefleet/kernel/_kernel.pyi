@@ -361,7 +361,7 @@ class Encoder:
     """Encodes text by a vocabulary, a split rule and special tokens.
 
     Threads may share it. Each call uses a cache of its own, of 64 MiB at the most, which stays for
-    the next call.
+    the next call; it is larger only for a vocabulary of more than 262,144 tokens.
 
     Args:
         ranks: Token to id; each byte is a token. By tiktoken's rule a pre-token that is a token is
@@ -375,7 +375,7 @@ class Encoder:
 
     Raises:
         ValueError: No such pattern, an empty special token, a byte without a token, two tokens
-            with one id, or a merge of what is no token.
+            with one id, a merge of what is no token, or more than two million tokens.
         OverflowError: An id is negative or needs more than 32 bits.
     """
 

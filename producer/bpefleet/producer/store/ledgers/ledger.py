@@ -342,7 +342,7 @@ class Ledger:
         Raises:
             ValueError: A file has counts of several sources, or of another one than its name says.
         """
-        names = {folded_name(self._source_of(chunk)) for chunk in file.chunks}
+        names = {folded_name(source) for source in set(map(self._source_of, file.chunks))}
         if len(names) > 1 or (is_folded(file.path) and names - {file.path.name}):
             raise ValueError("it has counts of another source")
 
