@@ -267,7 +267,7 @@ def test_each_source_must_have_its_field(corpus: Path, tmp_path: Path) -> None:
     given = [*sources(corpus), Source("odd", tmp_path / "odd.jsonl")]
     with pytest.raises(UsageError, match="of the source odd has a text in the field text") as error:
         trained(tmp_path / "run", given)
-    assert error.value.hint.endswith("the fields with text in the first file: content")
+    assert error.value.hint.endswith("the other fields with text in the first file: content")
     given[-1] = Source("odd", tmp_path / "odd.jsonl", text_field="content")
     (told,) = (
         each for each in status(trained(tmp_path / "2", given)).sources if each.records == 20
