@@ -83,6 +83,7 @@ def _no_detail(detail: dict[str, Any]) -> None:
 
 
 @pytest.mark.crossed(2)
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize(
     "spoil", [_shorter, _longer_lag, _twice, _same_kind, _short_course, _no_detail]
 )
@@ -100,6 +101,7 @@ def test_a_run_whose_detail_is_odd_is_shown_without_it(
     assert "run odd is not shown in full" in board.log.read_text()
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize("name", ["junk-{}", "<b>{}"])
 def test_names_without_a_run_hide_none(board: Dashboard, connection: Redis, name: str) -> None:
     connection.zadd(RUNS, {name.format(i): 9e9 + i for i in range(5000)})
@@ -127,6 +129,7 @@ def test_a_set_of_runs_that_is_none_is_said(board: Dashboard, connection: Redis)
     assert text == "Redis refuses to tell; what is shown is old"
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize(
     "accept",
     [

@@ -81,6 +81,7 @@ def test_our_ids_are_those_of_what_counted(trained: Path) -> None:
     compare()
 
 
+@pytest.mark.crossed(3)
 def test_a_file_is_there_if_its_engine_makes_the_same_of_it(trained: Path) -> None:
     made = Tokenizer.load(trained)
     written = {name for name in ARTIFACTS if (trained / name).exists()}

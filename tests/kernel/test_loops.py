@@ -75,7 +75,7 @@ LOOPS = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.crossed(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", [count_long_text, count_many_documents])
 def test_progress_is_bytes_done(loop: Callable[..., None]) -> None:
     done: list[int] = []

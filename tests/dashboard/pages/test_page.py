@@ -50,6 +50,7 @@ def numbers(text: str) -> list[int]:
     return [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*", text)]
 
 
+@pytest.mark.slow
 def test_a_run_is_watched_loses_a_worker_is_mended_on_the_page_and_ends(
     browser: Browser,
     board: Dashboard,

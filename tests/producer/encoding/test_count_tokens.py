@@ -28,7 +28,9 @@ def _expected(mixed: Mixed, tokenizer: Tokenizer) -> list[list[int]]:
     return [[sum(each[:10])], [sum(each[10:20]) - 1], [one - 1 for one in each[20:]]]
 
 
-@pytest.mark.parametrize(("workers", "chunk_size"), [(0, 1000), (0, None), (2, 5000)])
+@pytest.mark.parametrize(
+    ("workers", "chunk_size"), [(0, 1000), (0, None), pytest.param(2, 5000, marks=pytest.mark.slow)]
+)
 def test_by_tokenizer_file_and_document(  # noqa: PLR0917
     workers: int,
     chunk_size: int | None,

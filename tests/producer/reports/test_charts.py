@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-pytestmark = MARKS
+pytestmark = [*MARKS, pytest.mark.slow]
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 STEPS = Chart("c", "steps", (5, 3, 4.4, 4.4), "MB/s", "seconds", positions=(0, 0.74, 1.48, 2.23))
@@ -58,7 +58,6 @@ class Opened:
         return " ".join(cells)
 
 
-@pytest.mark.crossed(2)
 @pytest.mark.parametrize("width", [390, 1200])
 @pytest.mark.parametrize(
     ("chart", "ticks"),
@@ -87,7 +86,6 @@ def test_axes_have_round_numbers_none_cut_off(
         assert overlapping(report.texts) == []
 
 
-@pytest.mark.crossed(2)
 @pytest.mark.parametrize("values", [(), (0.0, 0.0), (1e-9,), (7.0, 5e9), (3.0,) * 100])
 def test_any_values_make_a_chart(
     browser: Browser, tmp_path: Path, values: tuple[float, ...]
@@ -108,7 +106,6 @@ def test_what_is_pointed_at_is_told(browser: Browser, tmp_path: Path) -> None:
         assert report.hover(0.35) == "seconds 0.74 MB/s 3"
 
 
-@pytest.mark.slow
 def test_sizes_that_double_are_evenly_spaced(browser: Browser, tmp_path: Path) -> None:
     sizes = (512, 1024, 2048, 4096, 4100)
     chart = Chart("c", "line", (1, 2, 3, 4, 5), "u", "tokens", positions=sizes, log=True)
@@ -125,7 +122,6 @@ def test_sizes_that_double_are_evenly_spaced(browser: Browser, tmp_path: Path) -
         assert report.hover(0.33).startswith("tokens 1,024")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 3, 12])
 def test_any_number_of_sizes_has_an_axis(browser: Browser, tmp_path: Path, count: int) -> None:
     sizes = (*(512 * 2**i for i in range(count)), 400 * 2**count)
@@ -136,7 +132,6 @@ def test_any_number_of_sizes_has_an_axis(browser: Browser, tmp_path: Path, count
         assert overlapping(report.texts) == []
 
 
-@pytest.mark.slow
 def test_colours_follow_the_scheme(browser: Browser, tmp_path: Path) -> None:
     with browser.new_context(color_scheme="light") as context:
         report = Opened(context.new_page(), tmp_path / "r.html", bars(1.0))

@@ -37,7 +37,9 @@ def test_a_format_that_is_none_is_not_read(redis_url: str, connection: Redis, te
     assert "does not read the format 'text+lz4'" in failed.error
 
 
-@pytest.mark.parametrize("pattern", ["gpt2", "deepseek-v3", r"\w+|\W+"])
+@pytest.mark.parametrize(
+    "pattern", ["gpt2", pytest.param("deepseek-v3", marks=pytest.mark.slow), r"\w+|\W+"]
+)
 def test_a_counted_chunk(redis_url: str, connection: Redis, text: Path, pattern: str) -> None:
     spec = make_spec((text, 3, 200), (text, 200, 300), pattern=pattern)
     with LocalWorkers(redis_url, 1):
