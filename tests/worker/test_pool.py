@@ -83,7 +83,8 @@ def _pool(log: Path, *command: str) -> Iterator[subprocess.Popen[bytes]]:
         subprocess.Popen([sys.executable, "-P", *command], stderr=stderr) as process,
     ):
         try:
-            eventually(lambda: children(process.pid))
+            # One that stops itself may be gone before it is looked for.
+            eventually(lambda: children(process.pid) or process.poll() is not None)
             yield process
         finally:
             below = children(process.pid)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _RANDOM = random.Random(1)
 WORDS = ["".join(_RANDOM.choices("etaoinshrdlu", k=_RANDOM.randint(1, 9))) for _ in range(2000)]
-TEXTS = [" ".join(_RANDOM.choices(WORDS, k=150)) for _ in range(4000)]
+TEXTS = [" ".join(_RANDOM.choices(WORDS, k=150)) for _ in range(800)] * 5
 TEXT = sum(len(text) for text in TEXTS)
 RECORDS = "".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in enumerate(TEXTS))
 
