@@ -9,6 +9,7 @@ import json
 import lzma
 import pickle
 import sqlite3
+import struct
 import sys
 import tarfile
 import zipfile
@@ -60,8 +61,15 @@ def _sqlite() -> bytes:
         return connection.serialize()
 
 
+def _table() -> pa.Table:
+    """A text in a table, made of its buffers: `pa.array` would import pandas, and collecting waits."""
+    text = TEXT.encode()
+    buffers = map(pa.py_buffer, (struct.pack("=2i", 0, len(text)), text))
+    return pa.table([pa.StringArray.from_buffers(1, *buffers)], ["text"])
+
+
 def _arrow(*, stream: bool) -> bytes:
-    table, data = pa.table({"text": [TEXT]}), io.BytesIO()
+    table, data = _table(), io.BytesIO()
     make = pa.ipc.new_stream if stream else pa.ipc.new_file
     with make(data, table.schema) as writer:
         writer.write_table(table)
@@ -70,7 +78,7 @@ def _arrow(*, stream: bool) -> bytes:
 
 def _parquet() -> bytes:
     data = io.BytesIO()
-    parquet.write_table(pa.table({"text": [TEXT]}), data)
+    parquet.write_table(_table(), data)
     return data.getvalue()
 
 
