@@ -62,7 +62,7 @@ def _sqlite() -> bytes:
 
 
 def _table() -> pa.Table:
-    """A text in a table, of its buffers: `pa.array` would import pandas, and collecting take long."""
+    """A text in a table, of its buffers: `pa.array` imports pandas, and this is run to collect."""
     text = TEXT.encode()
     buffers = map(pa.py_buffer, (struct.pack("=2i", 0, len(text)), text))
     return pa.table([pa.StringArray.from_buffers(1, *buffers)], ["text"])
