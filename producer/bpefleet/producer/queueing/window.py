@@ -1,4 +1,8 @@
-"""Keeps a bounded number of jobs in Redis: its memory stays flat however long a corpus is."""
+"""Keeps a bounded number of jobs in Redis: its memory stays flat however long a corpus is.
+
+And however large what they leave there: where results are large, one process that folds them keeps
+up with fewer workers than would fill Redis, and a window by workers alone would let them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from redis.exceptions import OutOfMemoryError, RedisError
 from bpefleet.shared.process.amounts import several
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from bpefleet.producer.queueing.lane import Lane
 
@@ -21,6 +25,8 @@ _PER_WORKER: Final = 3
 """Jobs in Redis for each worker: one that it is at, and two that wait."""
 _LEAST: Final = 4
 """Jobs in Redis at least."""
+_BYTES: Final = 1 << 30
+"""Bytes that the results of all jobs in Redis take there at the most, by what those before took."""
 _AT_ONCE: Final = 128
 """Jobs that are queued at once, in some tens of milliseconds."""
 _FULL_PAUSE: Final = 1.0
@@ -34,10 +40,16 @@ class Window:
         filling: Whether there is more to be queued at once.
     """
 
-    def __init__(self, lanes: Sequence[Lane]) -> None:
-        """Prepare to queue what is waiting in some lanes, those of the first one first."""
+    def __init__(self, lanes: Sequence[Lane], result_bytes: Callable[[], float]) -> None:
+        """Prepare to queue.
+
+        Args:
+            lanes: What is waiting to be queued; of the first one first.
+            result_bytes: Tells how many bytes of Redis a job's result is expected to take.
+        """
         self.filling = False
         self._lanes = lanes
+        self._result_bytes = result_bytes
         self._full_until = 0.0
 
     async def fill(self, workers: int) -> bool:
@@ -50,9 +62,10 @@ class Window:
         self.filling = False
         if now < self._full_until:
             return True
+        most = min(_PER_WORKER * workers, int(_BYTES / max(1.0, self._result_bytes())))
         for lane in self._lanes:
             in_flight = sum(len(each.states.in_flight) for each in self._lanes)
-            room = max(_LEAST, _PER_WORKER * workers) - in_flight
+            room = max(_LEAST, most) - in_flight
             if (chunks := lane.states.take(min(_AT_ONCE, room), now)) and not await self._put(
                 lane, chunks, now
             ):

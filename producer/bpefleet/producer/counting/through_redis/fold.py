@@ -58,6 +58,8 @@ class Folding:
 
     Attributes:
         still: Held while the states of chunks change, and while a thread reads them.
+        result_bytes: Bytes of Redis that a result takes, on average; before the first one is
+            fetched, what whoever made this expects.
     """
 
     def __init__(
@@ -91,6 +93,8 @@ class Folding:
         self._payloads = payloads
         self._attempts = attempts
         self.still = asyncio.Lock()
+        self.result_bytes = 0.0
+        self._results = 0
         self._tasks: dict[tuple[str, Unit], asyncio.Task[None]] = {}
         self._locks: WeakValueDictionary[Unit, asyncio.Lock] = WeakValueDictionary()
         self._room = asyncio.Semaphore(_AT_ONCE)
@@ -280,6 +284,8 @@ class Folding:
         payloads = await self._payloads.fetch(wanted) if wanted else {}
         for event, result in results:
             size = len(payloads.get(result.key, b""))
+            self._results += 1
+            self.result_bytes += (size - self.result_bytes) / self._results
             about = {"chunk": event.chunk, "worker": result.worker, "bytes": size}
             logger.debug("the payload of chunk %d is fetched", event.chunk, extra=about)
         return payloads
