@@ -25,7 +25,7 @@ def store_of(location: Location) -> Store:
     name = (os.getpid(), location.scheme, location.host)
     if name not in _stores:
         try:
-            _stores[name] = _made(location)
+            _stores.setdefault(name, _made(location))  # of two threads that make one, the first's
         except ImportError as error:
             if location.scheme in (*OBJECT_STORES, *WEB) or error.name == "fsspec":
                 missing, hint = "it takes obstore and fsspec", "pip install 'bpefleet[remote]'"

@@ -24,7 +24,9 @@ _TOLD: Final = re.compile(r"<(?:Code|Message)>([^<]*)</")
 _NOISE: Final = re.compile(r" in [\d.]+[mµn]?s\b|, max_retries: \d+, retry_timeout: \w+")
 _SECRETS: Final = re.compile(r"\?\S*")
 _LASTS: Final = re.compile(
-    r"error sending request|body error|timed out|timeout|connection", re.IGNORECASE
+    r"error sending request|body error|timed out|timeout|connect(?:ion|\b)"
+    r"|socket is closed|garbage packet|protocol banner",
+    re.IGNORECASE,
 )
 """What transports say of failures that may pass."""
 _FULL: Final = re.compile(r"quota_?exceeded|storage_?full|no space left", re.IGNORECASE)
@@ -36,10 +38,13 @@ _TOO_FAST: Final = 429
 _NO_CREDENTIALS: Final = (
     *("169.254.169.254", "metadata.google.internal", "token request"),
     *("Missing AccessKeyId", "Missing SecretAccessKey", "Account must be specified"),
+    "No authentication methods",
 )
 _CREDENTIALS: Final = (
     "its credentials are in the environment of each machine that reads: see docs/corpora.md"
 )
+_REFUSALS: Final = ("AuthenticationException", "BadHostKeyException")
+"""Paramiko's: of a user, and of a host that is not who it was."""
 _NO_RANGES: Final = ("Range request not supported", "non-partial response")
 _SHORTER: Final = "Wanted range starting at"
 
@@ -64,7 +69,10 @@ def failure(error: Exception, location: Location) -> BpefleetError:
             hint="download the file and train on that",
         )
     refuses = (
-        isinstance(error, PermissionError) or status in (401, 403) or kind.startswith("Permission")
+        isinstance(error, PermissionError)
+        or status in (401, 403)
+        or kind.startswith("Permission")
+        or any(base.__name__ in _REFUSALS for base in type(error).__mro__)
     )
     if passing := _passing(error, url, text, status, refuses=refuses):
         return passing

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
+from contextlib import nullcontext
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -49,20 +50,23 @@ class FileSystem:
 
     def __init__(self, location: Location) -> None:
         try:
-            self._files: Any = fsspec.filesystem(location.scheme, **_options(location))
+            self._kind: Any = fsspec.get_filesystem_class(location.scheme)
         except ValueError as error:
             raise UsageError(
                 f"{location.scheme}:// is not known here ({error})",
                 hint="s3, gs, az, http, https, and what fsspec knows",
             ) from error
-        self._turns = asyncio.Semaphore(1 if location.scheme in _ONE_AT_ONCE else _AT_ONCE)
-        if isinstance(self._files, LocalFileSystem):
+        if issubclass(self._kind, LocalFileSystem):
             raise UsageError(f"{location.scheme}:// is not read: name the path itself")
+        self._options: dict[str, Any] = self._kind._get_kwargs_from_urls(location.url)  # noqa: SLF001  what fsspec's own do
+        self._alone = location.scheme in _ONE_AT_ONCE
+        self._turns = asyncio.Semaphore(1 if self._alone else _AT_ONCE)
+        self._line = self._connected_to()
 
     async def head(self, location: Location) -> Entry | None:
         """See `Store`."""
         try:
-            info = await self._ask(location, self._info, location)
+            info = await self._ask(location, _info, self._path(location))
         except FileNotFoundError:
             return None
         return None if info["type"] == "directory" else _entry(location, info)
@@ -73,9 +77,8 @@ class FileSystem:
         if now is None or (version and now.version != version) or now.size < end:
             raise (changed if version else gone)(location)
         try:
-            data: bytes = await self._ask(
-                location, self._files.cat_file, self._path(location), start, end
-            )
+            path = self._path(location)
+            data: bytes = await self._ask(location, lambda files: files.cat_file(path, start, end))
         except FileNotFoundError:
             raise (changed if version else gone)(location) from None
         if len(data) != end - start:
@@ -86,7 +89,7 @@ class FileSystem:
         """See `Store`."""
         top = self._path(folder).rstrip("/")
         try:
-            found = await self._ask(folder, self._find, top, patience=None)
+            found = await self._ask(folder, _find, top, patience=None)
         except FileNotFoundError as error:
             raise gone(folder, error) from error
         for path, info in found.items():
@@ -96,12 +99,13 @@ class FileSystem:
     async def put(self, location: Location, data: bytes | Path) -> None:
         """See `Store`: written under another name first, and then renamed."""
         path = self._path(location)
-        await self._ask(location, self._put, path, data)
+        await self._ask(location, _put, path, data)
 
     async def delete(self, location: Location) -> None:
         """See `Store`."""
         try:
-            await self._ask(location, self._files.rm_file, self._path(location))
+            path = self._path(location)
+            await self._ask(location, lambda files: files.rm_file(path))
         except FileNotFoundError:
             return
 
@@ -113,39 +117,72 @@ class FileSystem:
         patience: float | None = _PATIENCE,
     ) -> Any:
         for tries in range(_TRIES):
+            line = self._line
             try:
                 async with self._turns:
-                    return await asyncio.wait_for(_in_thread(call, *arguments), patience)
+                    return await asyncio.wait_for(_in_thread(line.ask, call, *arguments), patience)
             except FileNotFoundError:
                 raise
             except Exception as error:
                 said = failure(error, location)
                 if tries == _TRIES - 1 or not isinstance(said, StoreError):
                     raise said from error
+            if self._alone and line is self._line:
+                self._line = self._connected_to()
             await asyncio.sleep(_PAUSE * 2**tries * (1 + random.random()))  # noqa: S311
         raise AssertionError
 
     def _path(self, location: Location) -> str:
-        path: str = self._files._strip_protocol(location.url)  # noqa: SLF001  what fsspec's own do
+        path: str = self._kind._strip_protocol(location.url)  # noqa: SLF001  likewise
         return path
 
-    def _info(self, location: Location) -> Mapping[str, Any]:
-        self._files.invalidate_cache()
-        found: Mapping[str, Any] = self._files.info(self._path(location))
-        return found
+    def _connected_to(self) -> _Line:
+        options = self._options
+        if self._alone:
+            options = {**options, "skip_instance_cache": True}
+        return _Line(lambda: self._kind(**options), alone=self._alone)
 
-    def _find(self, top: str) -> Mapping[str, Mapping[str, Any]]:
-        self._files.invalidate_cache()
-        found: Mapping[str, Mapping[str, Any]] = self._files.find(top, detail=True)
-        return found
 
-    def _put(self, path: str, data: bytes | Path) -> None:
-        self._files.makedirs(path.rpartition("/")[0], exist_ok=True)
-        if isinstance(data, bytes):
-            self._files.pipe_file(f"{path}.part", data)
-        else:
-            self._files.put_file(str(data), f"{path}.part")
-        self._files.mv(f"{path}.part", path)
+class _Line:
+    """A connection, made by the thread that asks first.
+
+    Args:
+        connect: Makes what answers, a file system of fsspec.
+        alone: Whether only one thread may ask at once. A request that nobody waits for any more
+            goes on in its thread, so that whoever waits for an answer cannot tell.
+    """
+
+    def __init__(self, connect: Callable[[], Any], *, alone: bool) -> None:
+        self._connect = connect
+        self._turn = threading.Lock() if alone else nullcontext()
+        self._files: Any = None
+
+    def ask(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        with self._turn:
+            if self._files is None:
+                self._files = self._connect()
+            return call(self._files, *arguments)
+
+
+def _info(files: Any, path: str) -> Mapping[str, Any]:
+    files.invalidate_cache()
+    found: Mapping[str, Any] = files.info(path)
+    return found
+
+
+def _find(files: Any, top: str) -> Mapping[str, Mapping[str, Any]]:
+    files.invalidate_cache()
+    found: Mapping[str, Mapping[str, Any]] = files.find(top, detail=True)
+    return found
+
+
+def _put(files: Any, path: str, data: bytes | Path) -> None:
+    files.makedirs(path.rpartition("/")[0], exist_ok=True)
+    if isinstance(data, bytes):
+        files.pipe_file(f"{path}.part", data)
+    else:
+        files.put_file(str(data), f"{path}.part")
+    files.mv(f"{path}.part", path)
 
 
 def _in_thread(call: Callable[..., Any], *arguments: Any) -> asyncio.Future[Any]:
@@ -167,13 +204,6 @@ def _in_thread(call: Callable[..., Any], *arguments: Any) -> asyncio.Future[Any]
 
     threading.Thread(target=run, name="store", daemon=True).start()
     return answer
-
-
-def _options(location: Location) -> dict[str, Any]:
-    """What the URL says of the server, such as its name."""
-    kind = fsspec.get_filesystem_class(location.scheme)
-    options: dict[str, Any] = kind._get_kwargs_from_urls(location.url)  # noqa: SLF001  likewise
-    return options
 
 
 def _entry(location: Location, info: Mapping[str, Any]) -> Entry:
