@@ -27,9 +27,7 @@ def test_a_run_is_not_written_to_a_url(
     assert {each.name for each in tmp_path.iterdir()} == {"corpus.txt", "tokenizer"}
 
 
-@pytest.mark.parametrize(
-    "path", ["run", "/tmp/run", "a:b/run", "./s3:/run", "2026-11-23T10:00/run"]
-)
+@pytest.mark.parametrize("path", ["run", "a:b/run", "2026-11-23T10:00/run"])
 def test_names_with_colons_are_paths(path: str) -> None:
     demand_local(Path(path).absolute())
     demand_local(Path(path))
