@@ -8,6 +8,7 @@ in one way only, so a token's bytes name its pair.
 from __future__ import annotations
 
 import os
+from array import array
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -238,14 +239,22 @@ class Tokenizer:
         *,
         allowed_special: Special = "all",
         disallowed_special: Special = (),
+        add_special_tokens: bool = False,
     ) -> memoryview:
         """The ids as `encode` gives them, 32 bits each: `numpy.asarray` takes them without a copy.
 
         Raises:
             EncodingError: As for `encode`.
             SpecialTokenError: Likewise.
+            UsageError: Likewise.
         """
-        return self._encoder.array(text, self._allowed([text], allowed_special, disallowed_special))
+        ids = self._encoder.array(text, self._allowed([text], allowed_special, disallowed_special))
+        if not add_special_tokens:
+            return ids
+        surrounded = array("I", self._around.before)
+        surrounded.frombytes(ids.cast("B"))
+        surrounded.extend(self._around.behind)
+        return memoryview(surrounded).toreadonly()
 
     def encode_with_offsets(
         self,
@@ -253,15 +262,20 @@ class Tokenizer:
         *,
         allowed_special: Special = "all",
         disallowed_special: Special = (),
+        add_special_tokens: bool = False,
     ) -> Located:
         """The ids as `encode` gives them, with where they come from: in bytes and in characters.
+
+        Those that are added come from nowhere, which is (0, 0) here as in `tokenizers`.
 
         Raises:
             EncodingError: As for `encode`.
             SpecialTokenError: Likewise.
+            UsageError: Likewise.
         """
         allowed = self._allowed([text], allowed_special, disallowed_special)
-        return locate(text, self._encoder.located(text, allowed))
+        found = locate(text, self._encoder.located(text, allowed))
+        return found.surrounded(*self._around) if add_special_tokens else found
 
     def encode_batch(
         self,

@@ -181,11 +181,11 @@ class Ledger:
             wrong.append(None)
             if chunk not in self.chunks:
                 sources.setdefault(self._source_of(chunk), []).append(found)
-        for of_source in sources.values():
-            self._put(of_source)
+        for source, of_source in sources.items():
+            self._put(source, of_source)
         return wrong
 
-    def _put(self, found: Sequence[_Checked]) -> None:
+    def _put(self, source: int, found: Sequence[_Checked]) -> None:
         """Write some chunks of a source as a part or a group."""
         first, chunks = found[0], {each.chunk for each in found}
         totals: Counted | Totals = first.counted
@@ -202,12 +202,11 @@ class Ledger:
             with suppress(OSError):  # it may have its name already
                 path.unlink(missing_ok=True)
             raise
-        source = self._source_of(first.chunk)
         sums, size = Totals().plus(totals), len(head) + 1 + len(payload)
         with self.still:
             made = CountsFile(path, array("Q", chunks), sums, size)
             self._note(made, [each.info for each in found])
-        self.untidy |= bool(self._due(source))
+            self.untidy |= bool(due(self._files[source], COMPACT_AT))
 
     def tidy(self) -> None:
         """Put files together as far as it is time for that: beside whoever shows or adds.
