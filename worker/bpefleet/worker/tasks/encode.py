@@ -18,7 +18,7 @@ from bpefleet.shared.stores.urls import is_url
 from bpefleet.shared.wire.encoding import ENCODER, EncodeSpec
 from bpefleet.shared.wire.messages import MessageError
 from bpefleet.worker.chunk.corpus import demand_output, demand_within_roots, roots
-from bpefleet.worker.chunk.count import demand_known_formats, demand_same_counting
+from bpefleet.worker.chunk.count import demand_same_counting
 from bpefleet.worker.chunk.stages import Stages
 
 if TYPE_CHECKING:
@@ -100,7 +100,6 @@ def answered(
     log_segments(stages.log, spec.segments)
     demand_within_roots(spec.segments)
     demand_output(spec.place)
-    demand_known_formats(spec.text)
     demand_same_counting(spec.text)
     with stages.stage("load"):
         loaded = load()
