@@ -23,10 +23,10 @@ pub(super) const LONGEST_KEPT: usize = 256;
 const FEWEST_BUCKETS: usize = 1 << 10;
 /// 32 MiB of buckets.
 const MOST_BUCKETS: usize = 1 << 19;
-/// 16 MiB of ids.
-const MOST_IDS: usize = 1 << 22;
-/// 16 MiB of bytes.
-const MOST_BYTES: usize = 1 << 24;
+/// 8 MiB of ids.
+const MOST_IDS: usize = 1 << 21;
+/// 4 MiB of bytes.
+const MOST_BYTES: usize = 1 << 22;
 
 /// Of a pre-token; of nothing where the key is that of nothing.
 #[derive(Clone, Copy, Default)]
