@@ -62,10 +62,10 @@ def test_without_the_package_neither_files_nor_parts_are_read(
     path, _ = trained("wordpiece", tmp_path)
     monkeypatch.delitem(sys.modules, "bpefleet.shared.tokenizer.foreign")
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    for load in (lambda: Tokenizer.load(path), lambda: parts.tokenizer):
-        with pytest.raises(UsageError, match="needs the package tokenizers") as caught:
-            load()
-        assert "pip install 'bpefleet[huggingface]'" in caught.value.hint
+    with pytest.raises(UsageError, match="needs the package tokenizers"):
+        Tokenizer.load(path)
+    with pytest.raises(UsageError, match=r"needs the package tokenizers \(bpefleet\[huggingface]"):
+        _ = parts.tokenizer
 
 
 def test_what_cannot_be_saved_is_told(tmp_path: Path) -> None:
