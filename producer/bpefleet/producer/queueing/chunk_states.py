@@ -12,6 +12,7 @@ from collections import Counter, deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from bpefleet.producer.planning.columns.chunk_set import ChunkSet
 from bpefleet.producer.queueing.retries import Retries
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class ChunkStates:
         self.kind = kind
         self.total = total
         self.in_flight: dict[int, InFlight] = {}
-        self.folded = set(folded)
+        self.folded = ChunkSet(folded)
         self.failed: dict[int, Failed] = {}
         self.retries = Retries()
         self.growing = False
