@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -31,3 +32,9 @@ def test_a_run_is_not_written_to_a_url(
 def test_names_with_colons_are_paths(path: str) -> None:
     demand_local(Path(path).absolute())
     demand_local(Path(path))
+
+
+def test_a_name_that_is_not_text_is_refused(tmp_path: Path) -> None:
+    """Status, jobs and the manifest name the directory."""
+    with pytest.raises(UsageError, match="is not UTF-8"):
+        train("corpus.txt", vocab_size=300, out=tmp_path / os.fsdecode(b"run\xff"), workers=0)

@@ -27,7 +27,8 @@ def demand_local(path: Path) -> None:
     """Check that what is to be written is named by a path.
 
     Raises:
-        UsageError: It is a URL, of which the file system would make a folder here.
+        UsageError: It is a URL, of which the file system would make a folder here; or the path is
+            not UTF-8.
     """
     if _URL.match(str(path)):
         raise UsageError(
@@ -35,6 +36,13 @@ def demand_local(path: Path) -> None:
             hint="name a path, and copy what is there then; "
             "encode --shards, --spool and --exchange take URLs",
         )
+    try:
+        str(path.absolute()).encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            f"{str(path.absolute())!r} is not UTF-8, and jobs and files carry names as text",
+            hint="choose another directory",
+        ) from error
 
 
 def write_atomically(path: Path, *parts: bytes) -> None:

@@ -165,14 +165,8 @@ def job_id(run: str, chunk: int, kind: str = COUNT) -> str:
     return f"{run}-{unit(chunk, kind)}"
 
 
-def run_and_chunk(job_id: str) -> tuple[str, int] | None:
-    """The run and chunk that `job_id` made this id of; None for an id of other origin."""
+def read_job_id(job_id: str) -> tuple[str, int, str] | None:
+    """The run, chunk and kind that `job_id` made this id of; None for an id of other origin."""
     run, _, name = job_id.rpartition("-")
     found = chunk_and_kind(name)
-    return (run, found[0]) if run and found else None
-
-
-def kind_of(job_id: str) -> str:
-    """The kind that `job_id` made this id of; empty for an id of other origin."""
-    found = chunk_and_kind(job_id.rpartition("-")[2])
-    return found[1] if found else ""
+    return (run, *found) if run and found else None
