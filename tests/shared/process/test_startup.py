@@ -30,6 +30,22 @@ for _ in range({_ROUNDS}):
     del held
 print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
+_HOLES: Final = f"""
+import resource
+from pathlib import Path
+from bpefleet.shared.process.startup import give_back_freed_memory, keep_freed_memory
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+keep_freed_memory()
+blocks = [(b"a" * {_BYTES}, b"b" * 5000) for _ in range({_BLOCKS})]
+small = [small for _, small in blocks]
+del blocks
+held = resident()
+give_back_freed_memory()
+print(held, resident())
+"""
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a setting of glibc's")
@@ -64,3 +80,11 @@ def test_what_a_run_begins_with_is_never_looked_through_again() -> None:
     collect_in_small_steps()
     assert gc.get_freeze_count() > 10_000
     assert gc.get_threshold()[0] < rarely
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a call of glibc's")
+def test_what_was_freed_between_what_is_held_is_given_back() -> None:
+    """Large blocks lie beside small ones that are kept: nothing of it is at the heap's end."""
+    said = subprocess.check_output([sys.executable, "-c", _HOLES]).split()
+    held, left = map(int, said)
+    assert left < held - _BLOCKS * _BYTES // 2

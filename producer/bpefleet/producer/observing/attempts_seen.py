@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from bpefleet.shared.wire.shown.detail import BOUNDS, FailureCount, Timing
 
@@ -26,9 +27,8 @@ _FOLD: Final = "fold"
 _LAG: Final = "lag"
 
 
-@dataclass(slots=True)
-class Done:
-    """What a worker did for the run."""
+class Done(Struct, gc=False):
+    """What a worker did for the run. As to garbage, see `chunk_states.InFlight`."""
 
     chunks: int = 0
     bytes: int = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,19 +22,19 @@ class ExpectedText:
         self._plan = plan
         self._total = plan.total_bytes
         self._is_known = plan.totals.files > 0 and plan.totals.exact
-        self._chunks: list[int] = []
+        self._chunks = array("Q")
 
     def total(self, counted: Collection[int], read: int) -> int:
         """Bytes of text in all.
 
         Args:
-            counted: The chunks that are counted.
+            counted: The chunks that are counted. Threads may add to a `ChunkSet` meanwhile.
             read: Bytes of text in them.
         """
         if self._is_known:
             return self._total
         self._see()
-        expected = sum(self._chunks[chunk] for chunk in tuple(counted))  # which threads add to
+        expected = sum(map(self._chunks.__getitem__, counted))
         left = self._total - expected
         return read + (left * read // expected if read and expected else left)
 
@@ -41,5 +42,5 @@ class ExpectedText:
         """Look at the chunks that are new: of a corpus that arrives, there are more and more."""
         plan, known = self._plan, len(self._chunks)
         if new := range(known, plan.chunk_count):
-            self._chunks += map(plan.chunk_bytes, new)
+            self._chunks.extend(map(plan.chunk_bytes, new))
             self._total = plan.total_bytes

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from bpefleet.producer.planning.columns.chunk_set import ChunkSet
 from bpefleet.producer.queueing.retries import Retries
@@ -25,9 +26,11 @@ BETWEEN: Final = "between chunks"
 """What a worker does that has just ended a chunk."""
 
 
-@dataclass(slots=True)
-class InFlight:
+class InFlight(Struct, gc=False):
     """What is known of a chunk whose job is in Redis.
+
+    There are three of a worker. As it refers to nothing but text, none can be in a circle, and the
+    collection of garbage need not go through them all, which holds up the loop.
 
     Attributes:
         attempt: Which attempt it is (see `jobs.FleetJob.attempt`); empty if that is unknown, and

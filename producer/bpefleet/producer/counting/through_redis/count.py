@@ -22,7 +22,7 @@ from bpefleet.producer.counting.through_redis.payloads import Payloads
 from bpefleet.producer.queueing.abandoned import end_abandoned
 from bpefleet.producer.queueing.enqueue import Enqueuer
 from bpefleet.shared.errors import QueueError
-from bpefleet.shared.process.startup import collect_in_small_steps
+from bpefleet.shared.process.startup import collect_in_small_steps, give_back_freed_memory
 from bpefleet.shared.redis.connect import connect, connect_async
 from bpefleet.shared.redis.redis_url import redacted
 from bpefleet.shared.wire.kinds import COUNT, REDUCE
@@ -160,6 +160,7 @@ class Upkeep:
             self._fleet.workers.check()
         with suppress(OutOfMemoryError):  # it is tried again
             end_abandoned(self._connection)
+        give_back_freed_memory()
         if workers:
             self._idle_since = None
             return None

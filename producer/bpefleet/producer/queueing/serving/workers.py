@@ -7,9 +7,10 @@ last sign of life.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from bpefleet.producer.queueing.batches import answers, answers_async, batches
 from bpefleet.shared.process.text import printable
@@ -23,9 +24,8 @@ if TYPE_CHECKING:
 _FIELDS: Final = [FLEET_WORKER, KEY_FIELD, rq_keys.HOST, rq_keys.PID, rq_keys.HEARD]
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """A worker as Redis tells of it; see `status.WorkerView`."""
+class Seen(Struct, frozen=True, gc=False):
+    """A worker as Redis tells of it; see `status.WorkerView`. As to garbage, see `InFlight`."""
 
     name: str
     host: str
