@@ -137,14 +137,15 @@ class Attempt:
     @property
     def chunk(self) -> int:
         """The chunk that its job is on."""
-        place = keys.run_and_chunk(self.job)
+        place = keys.read_job_id(self.job)
         assert place is not None  # noqa: S101  it was queued by us
         return place[1]
 
     @property
     def kind(self) -> str:
         """What is done with it."""
-        return keys.kind_of(self.job)
+        place = keys.read_job_id(self.job)
+        return place[2] if place else ""
 
     @cached_property
     def spec(self) -> dict[str, Any]:

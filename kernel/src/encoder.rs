@@ -50,7 +50,7 @@ impl Encoded {
 
 /// Encodes text by a vocabulary, a split rule and special tokens.
 ///
-/// Threads may share it. Each call uses a cache of its own, of 64 MiB at the most, which stays for
+/// Threads may share it. Each call uses a cache of its own, of 44 MiB at the most, which stays for
 /// the next call; it is larger only for a vocabulary of more than 262,144 tokens.
 ///
 /// Args:

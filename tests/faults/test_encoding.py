@@ -19,6 +19,7 @@ from tests.eventually import eventually
 from tests.faults.corpora import SEPARATOR
 from tests.faults.launcher import kill
 from tests.faults.test_disks import small_disk  # noqa: F401  a fixture
+from tests.foreign import trained
 from tests.temporary import on_disk
 from tests.texts import english
 
@@ -124,6 +125,26 @@ def test_an_evaluation_whose_processes_die_is_gone_on_with(
     if not (out / INDEX).exists():
         launch(*command, "--workers", 2).succeeds()
     assert evaluation_of(out) == evaluate([str(corpus.path)], [str(corpus.tokenizer)])
+
+
+@pytest.mark.slow
+def test_workers_of_another_kind_of_tokenizer_die(
+    corpus: Corpus, launch: Launcher, tmp_path: Path, drawn: random.Random
+) -> None:
+    """One that looks at whole documents; and that may not have threads when work-horses begin."""
+    tokenizer, _ = trained("unigram", tmp_path)
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    encode(corpus.path, tokenizer=tokenizer, out=whole, workers=0, shard_size=50_000)
+    command = ("encode", corpus.path, "-t", tokenizer, "-o", out, "--chunk-size", "10kB")
+    run = launch(*command, "--shard-size", "50k", "--workers", 2)
+    for _ in range(3):
+        eventually(partial(_reached, run, out, encoded(out) + drawn.randint(1, 15)))
+        for process in drawn.choice(([], run.workers[:1], run.work_horses[:1])):
+            kill(process)
+    run.kill()
+    if not (out / INDEX).exists():
+        launch("resume", out, "--workers", 2).succeeds()
+    assert found(out) == found(whole)
 
 
 @pytest.mark.slow

@@ -192,7 +192,7 @@ def test_a_job_runs_the_kind_that_its_id_names(connection: Redis, lines: Kind) -
     made = build_job(
         "run", 7, LinesSpec(()), kind=lines, description="d", timeout=1, connection=connection
     )
-    assert (made.id, made.kind, made.func) == ("run-lines7", "lines", tell_line_ends)
+    assert (made.id, made.kind.name, made.func) == ("run-lines7", "lines", tell_line_ends)
     call: tuple[Any, ...] = ("run", 7, {})
     for job in (
         _job(connection, "run-7", lines.task, *call),

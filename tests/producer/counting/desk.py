@@ -31,7 +31,7 @@ from bpefleet.producer.store.exchanged.counted import AllCounted
 from bpefleet.producer.store.history import Journal
 from bpefleet.producer.store.stop import Stop
 from bpefleet.shared.redis.connect import connect, connect_async
-from bpefleet.shared.wire.keys import QUEUE, events_key, job_id, payload_key, run_and_chunk
+from bpefleet.shared.wire.keys import QUEUE, events_key, job_id, payload_key, read_job_id
 from bpefleet.shared.wire.messages import Counted, Failed, Segment
 from tests.eventually import PATIENCE
 
@@ -99,7 +99,7 @@ class Desk:
             found: Any = await self.redis.lpop(f"rq:queue:{QUEUE}", at_once) or []
             random.shuffle(found)
             for name in found:
-                place = run_and_chunk(name.decode())
+                place = read_job_id(name.decode())
                 assert place is not None
                 yield place[1]
             await asyncio.sleep(0.005)

@@ -24,7 +24,7 @@ from bpefleet.producer.planning.formats.compressed.frames import decompressed_si
 from bpefleet.producer.planning.options import Options
 from bpefleet.producer.planning.plan import Plan
 from bpefleet.producer.planning.split import split
-from bpefleet.shared.corpus.bounds import bounds
+from bpefleet.shared.corpus.bounds import can_hold
 from bpefleet.shared.corpus.reading import count_spec
 from bpefleet.shared.errors import InvalidTextError, SourceError
 from bpefleet.shared.pretokens.patterns import PATTERNS, resolve
@@ -65,7 +65,7 @@ def counted(plan: Plan) -> tuple[Counter[bytes], int, int]:
     for chunk in range(len(plan.chunks)):
         spec = plan.spec(chunk)
         counts, tally = count_spec(spec, count_segments)
-        assert bounds(spec.segments).hold(tally.bytes_read, tally.records)
+        assert can_hold(spec, tally.bytes_read, tally.records)
         total += Counter(dict(counts.items()))
         size += tally.bytes_read
         records += tally.records

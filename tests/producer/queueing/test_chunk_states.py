@@ -72,7 +72,7 @@ def test_what_ended_meanwhile_is_not_put_back() -> None:
     states.fold(1)
     states.put_back([0, 1])
     assert not states.unfinished
-    assert (set(states.failed), states.folded) == ({0}, {1})
+    assert (set(states.failed), set(states.folded)) == ({0}, {1})
 
 
 def test_events_of_a_chunk_are_waited_for_one_by_one() -> None:

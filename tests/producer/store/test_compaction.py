@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from array import array
 from itertools import chain, combinations
 from typing import TYPE_CHECKING
 
@@ -99,8 +100,9 @@ def test_any_files_of_a_history_are_told_apart(
         add(ledger, chunk, the=1)
     kept = {path.name: path.read_bytes() for path in folder.iterdir()}
     while len(ledger._files[0]) > 1:
-        some = data.draw(st.sets(st.sampled_from(ledger._files[0]), min_size=2))
-        ledger._join(0, [*some])
+        files = {file.path: file for file in ledger._files[0]}
+        some = data.draw(st.sets(st.sampled_from([*files]), min_size=2))
+        ledger._join(0, [files[path] for path in some])
         left = data.draw(st.booleans())
         kept |= {path.name: path.read_bytes() for path in folder.iterdir() if left}
     for name, content in kept.items():
@@ -148,10 +150,10 @@ def test_each_byte_is_written_again_once_a_tier(tmp_path: Path) -> None:
     written = 0
     size, number, enough = 100_000, 20_000, 64
     for chunk in range(number):
-        files.append(CountsFile(tmp_path / str(chunk), (chunk,), Totals(), size))
+        files.append(CountsFile(tmp_path / str(chunk), array("Q", [chunk]), Totals(), size))
         while joined := due(files, enough):
             assert len(joined) <= AT_ONCE
-            chunks = tuple(chain.from_iterable(file.chunks for file in joined))
+            chunks = array("Q", chain.from_iterable(file.chunks for file in joined))
             made = CountsFile(tmp_path / f"{chunk}-{len(chunks)}", chunks, Totals(), 0)
             made = made._replace(size=sum(file.size for file in joined))
             written += made.size

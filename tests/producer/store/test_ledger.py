@@ -153,7 +153,7 @@ def test_a_damaged_payload_changes_nothing(tmp_path: Path) -> None:
     bad = payload[:-1] + bytes([payload[-1] ^ 1])
     with pytest.raises(PayloadError):
         fold_one(ledger, 0, counted(bad), bad)
-    assert (ledger.chunks, ledger.unique, list(tmp_path.iterdir())) == (set(), 0, [])
+    assert (len(ledger.chunks), ledger.unique, list(tmp_path.iterdir())) == (0, 0, [])
 
 
 def test_counts_of_other_options_are_refused(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_a_write_that_fails_late_changes_nothing(
         with pytest.raises(OutputError, match="the disk fails"):
             add(ledger, 1, the=1)
     for each in (ledger, Ledger(tmp_path, DIGEST)):
-        assert (each.chunks, each.totals.pretokens) == ({0}, 1)
+        assert ({*each.chunks}, each.totals.pretokens) == ({0}, 1)
     assert add(ledger, 1, the=1)
     assert ledger.folded().items() == [(b"the", 2)]
 

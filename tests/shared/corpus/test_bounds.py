@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bpefleet.shared.corpus.bounds import bounds
-from bpefleet.shared.wire.messages import Segment
+from bpefleet.shared.corpus.bounds import can_hold
+from bpefleet.shared.wire.messages import CountSpec, Segment
 
 
 @pytest.mark.parametrize(
@@ -22,8 +22,8 @@ from bpefleet.shared.wire.messages import Segment
 def test_what_can_be_is_within_bounds(
     name: str, size: int, text: tuple[int, ...], records: tuple[int, ...]
 ) -> None:
-    found = bounds([Segment("/a", 10, 10 + size, name)])
-    assert all(found.hold(n, m) for n in text for m in records)
+    spec = _spec(Segment("/a", 10, 10 + size, name))
+    assert all(can_hold(spec, n, m) for n in text for m in records)
 
 
 @pytest.mark.parametrize(
@@ -45,11 +45,15 @@ def test_what_can_be_is_within_bounds(
     ],
 )
 def test_what_cannot_be_is_not(name: str, text: int, records: int) -> None:
-    assert not bounds([Segment("/a", 0, 100, name)]).hold(text, records)
+    assert not can_hold(_spec(Segment("/a", 0, 100, name)), text, records)
 
 
 def test_the_parts_of_a_chunk_add_up() -> None:
-    found = bounds([Segment("/a", 0, 100), Segment("/b", 0, 10, "parquet")])
-    assert found.hold(150, 10)
-    assert not found.hold(99, 10)
-    assert not found.hold(150, 0)
+    spec = _spec(Segment("/a", 0, 100), Segment("/b", 0, 10, "parquet"))
+    assert can_hold(spec, 150, 10)
+    assert not can_hold(spec, 99, 10)
+    assert not can_hold(spec, 150, 0)
+
+
+def _spec(*segments: Segment) -> CountSpec:
+    return CountSpec(segments, "gpt2", (), "strict", "")

@@ -18,7 +18,7 @@ from bpefleet.shared.errors import ExitCode
 from bpefleet.shared.process import logs
 from bpefleet.shared.trust.signing import Signer
 from bpefleet.shared.wire.event import event_fields
-from bpefleet.shared.wire.keys import events_key, run_and_chunk
+from bpefleet.shared.wire.keys import events_key, read_job_id
 from bpefleet.shared.wire.messages import Failed
 from tests.command import bpefleet, start
 from tests.eventually import eventually
@@ -144,7 +144,7 @@ def test_a_retry_is_told_of_with_its_attempt(
     run = start("train", text, *options, "--log-format", "json")
     eventually(lambda: connection.llen("rq:queue:bpefleet"))
     jobs: Any = connection.lrange("rq:queue:bpefleet", 0, -1)
-    (name, chunk) = run_and_chunk(jobs[0].decode()) or ("", 0)
+    name, chunk, _ = read_job_id(jobs[0].decode()) or ("", 0, "")
     died = Failed("WorkHorseDied", "gone", may_heal=True, worker="w1")
     fields = event_fields(Signer(), name, chunk, attempt(connection, name, chunk), died)
     connection.xadd(events_key(name), fields)  # type: ignore[arg-type]

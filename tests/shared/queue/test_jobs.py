@@ -96,7 +96,7 @@ def test_a_description_is_escaped_on_the_way_in(connection: Redis, tmp_path: Pat
 
 @given(st.from_regex(r"[A-Za-z0-9_-]+", fullmatch=True), st.integers(0, 10**9))
 def test_a_job_id_tells_run_and_chunk(run: str, chunk: int) -> None:
-    assert keys.run_and_chunk(keys.job_id(run, chunk)) == (run, chunk)
+    assert keys.read_job_id(keys.job_id(run, chunk)) == (run, chunk, keys.COUNT)
 
 
 @given(
@@ -106,7 +106,7 @@ def test_a_job_id_tells_run_and_chunk(run: str, chunk: int) -> None:
 )
 def test_a_job_id_tells_its_kind(run: str, chunk: int, kind: str) -> None:
     name = keys.job_id(run, chunk, kind)
-    assert (keys.run_and_chunk(name), keys.kind_of(name)) == ((run, chunk), kind)
+    assert keys.read_job_id(name) == (run, chunk, kind)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_job_id_tells_its_kind(run: str, chunk: int, kind: str) -> None:
     ["", "0", "-0", "run", "run-", "run-x", "run-²", "run-07", "run-count7", "run-7x", "run-X7"],
 )
 def test_foreign_job_ids_tell_nothing(job_id: str) -> None:
-    assert keys.run_and_chunk(job_id) is None
+    assert keys.read_job_id(job_id) is None
 
 
 @pytest.mark.parametrize("harm", ["function", "chunk", "data"])

@@ -37,18 +37,23 @@ def processor(name: str) -> Any:
         "several": template("<s> <x> $A </s> </s>"),
         "bare": template("$A"),
         "bert": them.BertProcessing(*sides),
-        "roberta": them.RobertaProcessing(*sides, add_prefix_space=False),
+        "roberta": them.RobertaProcessing(*sides, add_prefix_space=False, trim_offsets=False),
         "sequence": them.Sequence([byte_level, template("<s> $A </s>")]),
         "empty": them.Sequence([]),
     }[name]
 
 
-@pytest.mark.parametrize("kind", ["native", "foreign"])
-@pytest.mark.parametrize("name", ["none", "byte-level", *ADDING, "bare", "empty"])
-def test_what_is_added_is_what_tokenizers_add(name: str, kind: str, tmp_path: Path) -> None:
+def made(kind: str) -> Any:
     theirs = Tokenizer.from_ranks(BYTES, SPECIAL).to_huggingface()
     if kind == "foreign":
         theirs.normalizer = peer("tokenizers").normalizers.Lowercase()
+    return theirs
+
+
+@pytest.mark.parametrize("kind", ["native", "foreign"])
+@pytest.mark.parametrize("name", ["none", "byte-level", *ADDING, "bare", "empty"])
+def test_what_is_added_is_what_tokenizers_add(name: str, kind: str, tmp_path: Path) -> None:
+    theirs = made(kind)
     if name != "none":
         theirs.post_processor = processor(name)
     theirs.save(str(path := tmp_path / "tokenizer.json"))
@@ -58,10 +63,28 @@ def test_what_is_added_is_what_tokenizers_add(name: str, kind: str, tmp_path: Pa
         each = [theirs.encode(text, add_special_tokens=added).ids for text in TEXTS]
         assert [ours.encode(text, add_special_tokens=added) for text in TEXTS] == each
         assert ours.encode_batch(TEXTS, add_special_tokens=added) == each
+        arrays = [ours.encode_to_array(text, add_special_tokens=added) for text in TEXTS]
+        assert [array.tolist() for array in arrays] == each
         lengths = [ours.count_tokens(text, add_special_tokens=added) for text in TEXTS]
         assert lengths == [len(ids) for ids in each]
     assert ours.to_huggingface().encode("a").ids == theirs.encode("a").ids
     assert (ours.encode("a", add_special_tokens=True) != ours.encode("a")) == (name in ADDING)
+
+
+@pytest.mark.parametrize("kind", ["native", "foreign"])
+@pytest.mark.parametrize("name", ADDING)
+def test_what_is_added_comes_from_where_tokenizers_say(
+    name: str, kind: str, tmp_path: Path
+) -> None:
+    theirs = made(kind)
+    theirs.post_processor = processor(name)
+    theirs.save(str(path := tmp_path / "tokenizer.json"))
+    ours = Tokenizer.load(path)
+    for text in TEXTS:
+        expected = theirs.encode(text)
+        found = ours.encode_with_offsets(text, add_special_tokens=True)
+        assert (found.ids, found.characters) == (expected.ids, expected.offsets)
+        assert len(found.bytes) == len(found.ids)
 
 
 TEXT, BOS = {"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "<s>", "type_id": 0}}
@@ -84,10 +107,10 @@ def single(*pieces: Any) -> dict[str, Any]:
     ids=["unknown", "damaged", "twice", "never", "two"],
 )
 def test_what_does_more_is_refused(post_processor: Any) -> None:
-    made = Tokenizer.from_ranks(BYTES, SPECIAL, post_processor=post_processor)
-    assert made.encode("a") == [97]
+    ours = Tokenizer.from_ranks(BYTES, SPECIAL, post_processor=post_processor)
+    assert ours.encode("a") == [97]
     with pytest.raises(UsageError, match="post-processor is not understood"):
-        made.encode("a", add_special_tokens=True)
+        ours.encode("a", add_special_tokens=True)
 
 
 def test_tokenizers_of_other_files_add_nothing() -> None:

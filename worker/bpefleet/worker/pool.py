@@ -108,6 +108,9 @@ class WorkerPool:
         """
         confine(self._roots, self._outputs)
         allow(self._exchanges)
+        # `tokenizers` is to start no threads: there are as many workers as are wanted, and those
+        # that they fork would lack the threads.
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         gc.freeze()  # garbage collection in the children would copy shared pages
         with self._signals:
             for _ in range(self._processes):

@@ -177,7 +177,7 @@ class FleetWorker(Worker):
             self._drop(job, queue)
         else:
             self._met_own_key = True
-            self._slot.begin(place[0] if (place := keys.run_and_chunk(job.id)) else "")
+            self._slot.begin(place[0] if (place := keys.read_job_id(job.id)) else "")
             try:
                 super().execute_job(job, queue)
             finally:
@@ -208,8 +208,8 @@ class FleetWorker(Worker):
 
     def fork_work_horse(self, job: Job, queue: Queue) -> None:
         """Fork the process that counts, with an empty log."""
-        if isinstance(job, FleetJob) and job.kind in PREPARE:
-            PREPARE[job.kind](job.args[-1])
+        if prepare := PREPARE.get(str(job.func_name)):
+            prepare(job.args[-1])
         self._tail.begin()
         super().fork_work_horse(job, queue)
 
@@ -217,10 +217,15 @@ class FleetWorker(Worker):
         """Record a success, in the work-horse, and note it for the pool."""
         super().handle_job_success(job, *args, **options)
         if isinstance(job, FleetJob):
-            self._slot.counted(job.bytes_read)
+            self._slot.counted(job.end.bytes_read)
 
     def main_work_horse(self, job: Job, queue: Queue) -> None:
-        """In the work-horse: count, and keep the last log lines."""
+        """In the work-horse: count, and keep the last log lines.
+
+        It dies with the worker, so that no orphan reports a job as lost.
+        """
+        if self.pid is not None:
+            die_with(self.pid)
         self._tail.follow()
         if isinstance(job, FleetJob):
             job.log_text = self._tail.text
@@ -232,12 +237,6 @@ class FleetWorker(Worker):
             job.failed = replace(job.failed, log=self._tail.text())
         super().handle_job_failure(job, *args, **options)
         self._slot.failed()
-
-    def setup_work_horse_signals(self) -> None:
-        """In the work-horse: die with the worker, so that no orphan reports a job as lost."""
-        super().setup_work_horse_signals()  # type: ignore[no-untyped-call]
-        if self.pid is not None:
-            die_with(self.pid)
 
     def dequeue_job_and_maintain_ttl(self, *args: Any, **options: Any) -> Any:
         """Take a job. Entries of the queue that name no job are dropped with a warning."""
@@ -271,7 +270,7 @@ class FleetWorker(Worker):
 
 def _about(job: Job) -> dict[str, str | int]:
     """What a record about a job has as its `extra`."""
-    place = keys.run_and_chunk(job.id)
+    place = keys.read_job_id(job.id)
     return {"run": place[0], "chunk": place[1]} if place else {}
 
 

@@ -12,7 +12,7 @@ from redis.exceptions import RedisError, ResponseError
 from bpefleet.dashboard.reading.view import RUN_NAME
 from bpefleet.shared.process.text import line
 from bpefleet.shared.wire import rq_keys
-from bpefleet.shared.wire.keys import FLEET_WORKER, STAGE_FIELD, run_and_chunk
+from bpefleet.shared.wire.keys import FLEET_WORKER, STAGE_FIELD, read_job_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -126,11 +126,11 @@ async def _jobs(redis: Redis, keys: Sequence[bytes]) -> dict[bytes, _Job]:
     jobs = await _hashes(redis, [rq_keys.job_key(job) for _, job in names], _JOB_FIELDS)
     found = {}
     for (key, job), (status, worker, doing, since) in zip(names, jobs, strict=True):
-        at = run_and_chunk(_text(job))
+        at = read_job_id(_text(job))
         # The job of a killed worker stays in its list for a while.
         its_own = status == rq_keys.STARTED and worker == rq_keys.worker_name(key)
         if its_own and at and RUN_NAME.fullmatch(at[0]) and at[1] < _LARGEST:
-            found[key] = _Job(*at, _text(doing), _date(since))
+            found[key] = _Job(*at[:2], _text(doing), _date(since))
     return found
 
 

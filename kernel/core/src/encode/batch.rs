@@ -12,12 +12,14 @@ use std::ops::Range;
 
 use super::cache::{Cache, INLINE, LONGEST_KEPT, STORED};
 use super::key::{Key, LONGEST};
+use super::unknown::Unknown;
 use super::vocabulary::Vocabulary;
 use crate::prefetch::prefer_large;
 use crate::scan::Sink;
 
-/// Pre-tokens per batch: enough to hide a fetch from memory, and for several to be merged in turns.
-const BATCH: usize = 768;
+/// Pre-tokens per batch: enough to hide a fetch from memory, and few enough for what was fetched
+/// to be in the first cache still.
+const BATCH: usize = 128;
 
 /// Ids that wait to be written.
 const RECENT: usize = 256;
@@ -30,7 +32,9 @@ pub(super) trait Ids {
     fn many(&mut self, ids: &[u32]);
     /// Called after at most [`BATCH`] calls of the others.
     fn settle(&mut self) {}
-    /// How many were taken, as of the last call of `settle`.
+    /// Puts ids into gaps that were left.
+    fn fill(&mut self, unknown: &Unknown);
+    /// How many were taken.
     fn taken(&self) -> u64;
 }
 
@@ -43,10 +47,14 @@ pub(super) struct List {
 }
 
 impl List {
-    /// A list with room for so many.
-    pub(super) fn with_capacity(number: usize) -> Self {
-        let mut ids = Vec::with_capacity(number);
-        prefer_large(ids.spare_capacity_mut());
+    /// A list with room for so many, in this memory if that is enough.
+    pub(super) fn new(memory: Vec<u32>, number: usize) -> Self {
+        let mut ids = memory;
+        ids.clear();
+        if ids.capacity() < number {
+            ids.reserve_exact(number);
+            prefer_large(ids.spare_capacity_mut());
+        }
         Self {
             ids,
             recent: [0; RECENT],
@@ -75,8 +83,22 @@ impl Ids for List {
         self.used = 0;
     }
 
+    fn fill(&mut self, unknown: &Unknown) {
+        self.settle();
+        let mut end = self.ids.len();
+        self.ids.resize(end + unknown.missing(), 0);
+        let mut to = self.ids.len();
+        for (gap, ids) in unknown.gaps() {
+            to -= end - gap.place;
+            self.ids.copy_within(gap.place..end, to);
+            end = gap.place;
+            to -= ids.len();
+            self.ids[to..to + ids.len()].copy_from_slice(ids);
+        }
+    }
+
     fn taken(&self) -> u64 {
-        self.ids.len() as u64
+        (self.ids.len() + self.used) as u64
     }
 }
 
@@ -94,6 +116,10 @@ impl Ids for Number {
         self.0 += ids.len() as u64;
     }
 
+    fn fill(&mut self, unknown: &Unknown) {
+        self.0 += unknown.missing() as u64;
+    }
+
     fn taken(&self) -> u64 {
         self.0
     }
@@ -103,6 +129,7 @@ impl Ids for Number {
 pub(super) struct Desk {
     pub(super) cache: Cache,
     scratch: Vec<u32>,
+    unknown: Unknown,
     keys: [Key; BATCH],
     /// Where they end in the text; each begins where the one before ends.
     ends: [usize; BATCH],
@@ -118,6 +145,7 @@ impl Desk {
         Self {
             cache: Cache::new(vocabulary.tokens(), text),
             scratch: Vec::new(),
+            unknown: Unknown::default(),
             keys: [Key::default(); BATCH],
             ends: [0; BATCH],
         }
@@ -148,12 +176,12 @@ impl<'b, I: Ids> Batch<'b, I> {
     /// Looks up what waits. To be called at the end of each text given to the scanner.
     pub(super) fn flush(&mut self, text: &[u8]) {
         self.look_up(text);
+        self.fill(text);
         self.start = 0;
     }
 
     #[inline(never)]
     fn look_up(&mut self, text: &[u8]) {
-        let mut learned = false;
         let mut start = self.start;
         for at in 0..self.waiting.min(BATCH) {
             let key = self.desk.keys[at];
@@ -161,7 +189,7 @@ impl<'b, I: Ids> Batch<'b, I> {
             let pretoken = start..end;
             start = end;
             let Some(entry) = self.desk.cache.near(key) else {
-                self.far(at, pretoken, text, &mut learned);
+                self.far(key, pretoken, text);
                 continue;
             };
             if entry.inline() <= INLINE {
@@ -170,68 +198,65 @@ impl<'b, I: Ids> Batch<'b, I> {
             }
             match self.desk.cache.stored(entry, &text[pretoken.clone()]) {
                 Some((ids, number)) => self.ids.few::<STORED>(ids, number),
-                None => self.far(at, pretoken, text, &mut learned),
+                None => self.far(key, pretoken, text),
             }
         }
         self.ids.settle();
         self.start = start;
         self.waiting = 0;
+        if self.desk.unknown.is_full() {
+            self.fill(text);
+        }
     }
 
     /// Looks up what is not inline, or not in its first bucket, or not in the cache.
     #[inline(never)]
-    fn far(&mut self, at: usize, pretoken: Range<usize>, text: &[u8], learned: &mut bool) {
-        let key = self.desk.keys[at];
-        if !*learned && self.desk.cache.find(key).is_none() {
-            *learned = true;
-            self.learn(at, pretoken.start, text);
-        }
-        let pretoken = &text[pretoken];
-        let Desk { cache, scratch, .. } = &mut *self.desk;
-        cache.promote(key);
-        let found = cache.find(key);
-        if let Some(ids) = found.and_then(|entry| cache.ids(entry, pretoken)) {
-            self.ids.many(ids);
-            return;
-        }
-        let known = found.is_some();
-        let ids = self.vocabulary.encode(pretoken, scratch);
-        self.ids.many(ids);
-        if !known && pretoken.len() <= LONGEST_KEPT {
-            cache.insert(key, pretoken, ids, self.vocabulary.tokens());
+    fn far(&mut self, key: Key, place: Range<usize>, text: &[u8]) {
+        let pretoken = &text[place.clone()];
+        let tokens = self.vocabulary.tokens();
+        let Desk {
+            cache,
+            scratch,
+            unknown,
+            ..
+        } = &mut *self.desk;
+        let which = match cache.find(key) {
+            Some(entry) => {
+                if let Some(ids) = cache.ids(&entry, pretoken) {
+                    self.ids.many(ids);
+                    return;
+                }
+                let same = |&which: &usize| unknown.pretoken(which, text) == Some(pretoken);
+                entry.awaited().filter(same)
+            }
+            None if pretoken.len() > LONGEST_KEPT => None,
+            None => {
+                if let (false, Some(id)) = (Cache::tells(pretoken), tokens.get(pretoken)) {
+                    cache.insert(key, pretoken, &[id], tokens);
+                    self.ids.many(&[id]);
+                    return;
+                }
+                let which = unknown.add(key, place);
+                cache.expect(key, which, tokens);
+                Some(which)
+            }
+        };
+        #[allow(clippy::cast_possible_truncation, reason = "ids in memory")]
+        match which {
+            Some(which) => unknown.leave(which, self.ids.taken() as usize),
+            None => self.ids.many(self.vocabulary.encode(pretoken, scratch)),
         }
     }
 
-    /// Puts into the cache what waits from `first` on, where it begins, and is not there.
-    #[cold]
-    fn learn(&mut self, first: usize, start: usize, text: &[u8]) {
-        let Desk {
-            cache, keys, ends, ..
-        } = &mut *self.desk;
-        let tokens = self.vocabulary.tokens();
-        let (mut places, mut unknown) = (Vec::new(), Vec::new());
-        let mut start = start;
-        for at in first..self.waiting.min(BATCH) {
-            let pretoken = &text[start..ends[at]];
-            start = ends[at];
-            if pretoken.len() > LONGEST_KEPT || cache.find(keys[at]).is_some() {
-                continue;
-            }
-            if !Cache::tells(pretoken) {
-                if let Some(id) = tokens.get(pretoken) {
-                    cache.insert(keys[at], pretoken, &[id], tokens);
-                    continue;
-                }
-            }
-            places.push(at);
-            unknown.push(pretoken);
+    /// Merges what is not known, and puts the ids where they belong.
+    fn fill(&mut self, text: &[u8]) {
+        let Desk { cache, unknown, .. } = &mut *self.desk;
+        if unknown.is_empty() {
+            return;
         }
-        self.vocabulary.merge_each(&unknown, |which, ids| {
-            let key = keys[places[which]];
-            if cache.find(key).is_none() {
-                cache.insert(key, unknown[which], ids, tokens);
-            }
-        });
+        unknown.merge(text, self.vocabulary, cache);
+        self.ids.fill(unknown);
+        unknown.clear();
     }
 }
 

@@ -23,10 +23,10 @@ pub(super) const LONGEST_KEPT: usize = 256;
 const FEWEST_BUCKETS: usize = 1 << 10;
 /// 32 MiB of buckets.
 const MOST_BUCKETS: usize = 1 << 19;
-/// 16 MiB of ids.
-const MOST_IDS: usize = 1 << 22;
-/// 16 MiB of bytes.
-const MOST_BYTES: usize = 1 << 24;
+/// 8 MiB of ids.
+const MOST_IDS: usize = 1 << 21;
+/// 4 MiB of bytes.
+const MOST_BYTES: usize = 1 << 22;
 
 /// Of a pre-token; of nothing where the key is that of nothing.
 #[derive(Clone, Copy, Default)]
@@ -40,13 +40,24 @@ pub(super) struct Entry {
     number: u32,
 }
 
+/// Entries whose buckets are fetched meanwhile.
+const AHEAD: usize = 16;
+
 const FAR: u32 = 1 << 31;
+
+/// Instead of a number of ids: they are not known yet.
+const AWAITED: u32 = 1 << 30;
 
 impl Entry {
     /// How many ids there are if they are all here, more than [`INLINE`] if not.
     #[inline]
     pub(super) fn inline(&self) -> u32 {
         self.number
+    }
+
+    /// If its ids are not known yet: the number that was given for them.
+    pub(super) fn awaited(&self) -> Option<usize> {
+        (self.number == AWAITED).then_some(self.words[0] as usize)
     }
 
     /// Its ids with one more word, which is not.
@@ -108,25 +119,19 @@ impl Cache {
         find(&self.buckets[self.home(key)], key)
     }
 
-    /// The entry of a key, wherever it is.
-    pub(super) fn find(&self, key: Key) -> Option<&Entry> {
-        let bucket = &self.buckets[self.walk(key)];
-        find(bucket, key)
-    }
-
-    /// Moves the entry of a key into its first bucket, if it is in another: what is asked for
+    /// The entry of a key, wherever it is; it is moved into its first bucket: what is asked for
     /// often is soon found at once.
-    pub(super) fn promote(&mut self, key: Key) {
+    pub(super) fn find(&mut self, key: Key) -> Option<Entry> {
         let (home, at) = (self.home(key), self.walk(key));
-        let place = usize::from(self.buckets[at].0[0].key != key);
-        if at == home || self.buckets[at].0[place].key != key {
-            return;
+        let entry = *find(&self.buckets[at], key)?;
+        if at != home {
+            // All buckets between are full, so what goes the other way is found there, too.
+            self.turn ^= 1;
+            let place = usize::from(self.buckets[at].0[0].key != key);
+            self.buckets[at].0[place] = self.buckets[home].0[self.turn];
+            self.buckets[home].0[self.turn] = entry;
         }
-        // All buckets between are full, so what goes the other way is found there, too.
-        self.turn ^= 1;
-        let entry = self.buckets[at].0[place];
-        self.buckets[at].0[place] = self.buckets[home].0[self.turn];
-        self.buckets[home].0[self.turn] = entry;
+        Some(entry)
     }
 
     /// The bucket where the entry of a key is, or the first one with room for it.
@@ -142,10 +147,14 @@ impl Cache {
         }
     }
 
-    /// The ids of a pre-token by its entry; `None` if the entry is that of another with its key.
+    /// The ids of a pre-token by its entry; `None` if the entry is that of another with its key, or
+    /// awaits them.
     pub(super) fn ids<'c>(&'c self, entry: &'c Entry, pretoken: &[u8]) -> Option<&'c [u32]> {
         if entry.number <= INLINE {
             return Some(&entry.words[..entry.number as usize]);
+        }
+        if entry.number == AWAITED {
+            return None;
         }
         let [ids, bytes, _] = entry.words.map(|word| word as usize);
         let (_, short) = entry.key.bytes();
@@ -167,13 +176,25 @@ impl Cache {
         (same && number as usize <= STORED).then_some((ids, number))
     }
 
-    /// Keeps the ids of a pre-token of at most [`LONGEST_KEPT`] bytes, which is not there.
+    /// Keeps a place for the ids of a pre-token, which is not there.
+    pub(super) fn expect(&mut self, key: Key, which: usize, tokens: &Tokens) {
+        #[allow(clippy::cast_possible_truncation, reason = "few are awaited")]
+        let words = [which as u32, 0, 0];
+        self.put_or_grow(
+            Entry {
+                key,
+                words,
+                number: AWAITED,
+            },
+            tokens,
+        );
+    }
+
+    /// Keeps the ids of a pre-token of at most [`LONGEST_KEPT`] bytes, which is not there or
+    /// awaits them.
     pub(super) fn insert(&mut self, key: Key, pretoken: &[u8], ids: &[u32], tokens: &Tokens) {
         if self.ids.len() + ids.len() > MOST_IDS || self.bytes.len() + pretoken.len() > MOST_BYTES {
             self.clear(tokens);
-        }
-        if self.used >= most_entries(self.buckets.len()) {
-            self.make_room(tokens);
         }
         let (_, short) = key.bytes();
         let mut entry = Entry {
@@ -198,7 +219,7 @@ impl Cache {
                 self.bytes.extend_from_slice(pretoken);
             }
         }
-        self.put(entry);
+        self.put_or_grow(entry, tokens);
     }
 
     /// Bytes held.
@@ -218,21 +239,41 @@ impl Cache {
         }
     }
 
+    fn put_or_grow(&mut self, entry: Entry, tokens: &Tokens) {
+        if self.used >= most_entries(self.buckets.len()) {
+            self.make_room(tokens);
+        }
+        self.put(entry);
+    }
+
+    /// In the place of an entry with its key, or where there is room.
     fn put(&mut self, entry: Entry) {
         let at = self.walk(entry.key);
-        let bucket = &mut self.buckets[at].0;
-        bucket[usize::from(bucket[0].number != 0)] = entry;
-        self.used += 1;
+        let [first, second] = &mut self.buckets[at].0;
+        let first_is_it = first.number == 0 || first.key == entry.key;
+        let place = if first_is_it { first } else { second };
+        self.used += usize::from(place.number == 0);
+        *place = entry;
     }
 
     /// Puts in the tokens that are their own keys.
     fn fill(&mut self, tokens: &Tokens) {
-        for (token, id) in tokens.iter().filter(|(token, _)| token.len() <= LONGEST) {
-            self.put(Entry {
-                key: Key::short(token, 0, token.len()),
-                words: [id, 0, 0],
-                number: 1,
-            });
+        let entries = tokens.iter().filter(|(token, _)| token.len() <= LONGEST);
+        let entries = entries.map(|(token, id)| Entry {
+            key: Key::short(token, 0, token.len()),
+            words: [id, 0, 0],
+            number: 1,
+        });
+        let mut fetched = [Entry::default(); AHEAD];
+        for (at, entry) in entries.enumerate() {
+            self.prefetch(entry.key);
+            let before = std::mem::replace(&mut fetched[at % AHEAD], entry);
+            if at >= AHEAD {
+                self.put(before);
+            }
+        }
+        for entry in fetched.into_iter().filter(|entry| entry.number != 0) {
+            self.put(entry);
         }
     }
 

@@ -33,6 +33,7 @@ mod batch;
 mod cache;
 mod chain;
 mod documents;
+mod gathered;
 mod greedy;
 mod key;
 mod lane;
@@ -42,6 +43,7 @@ mod special;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod unknown;
 mod vocabulary;
 
 use std::ops::ControlFlow;
@@ -65,7 +67,10 @@ pub struct Encoder {
     vocabulary: Vocabulary,
     pattern: Option<Pattern>,
     special: Special,
-    /// In boxes, as a call takes one and brings it back, and they are large.
+    #[allow(
+        clippy::vec_box,
+        reason = "a call takes one and brings it back, and they are large"
+    )]
     desks: Mutex<Vec<Box<Desk>>>,
 }
 

@@ -18,8 +18,7 @@ class ReadClock:
         seconds: So far.
     """
 
-    def __init__(self) -> None:
-        self.seconds = 0.0
+    seconds = 0.0
 
     def each(self, items: Iterable[T]) -> Iterator[T]:
         """The same items, timed."""

@@ -78,7 +78,11 @@ def opened(path: str, admit: Callable[[int, str], object] | None = None) -> Iter
         try:
             if admit is not None:
                 admit(file, path)
-            _demand_regular(file)
+            mode = os.fstat(file).st_mode
+            if stat.S_ISDIR(mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            if not stat.S_ISREG(mode):
+                raise OSError(errno.EINVAL, "Not a regular file")
             yield file
         finally:
             os.close(file)
@@ -94,11 +98,3 @@ def opened_file(
     """The same, but the block has a `LocalFile`."""
     with opened(path, admit) as descriptor:
         yield LocalFile(descriptor)
-
-
-def _demand_regular(file: int) -> None:
-    mode = os.fstat(file).st_mode
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, "Not a regular file")

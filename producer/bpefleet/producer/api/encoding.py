@@ -16,7 +16,13 @@ from bpefleet.producer.api.runs import Place
 from bpefleet.producer.encoding.formats import NAMES, TABLES
 from bpefleet.producer.encoding.place import made_place
 from bpefleet.producer.encoding.tables import demand_pyarrow
-from bpefleet.producer.planning.options import DEFAULT_EOS, Options, Request, Resources
+from bpefleet.producer.planning.options import (
+    DEFAULT_EOS,
+    Options,
+    Request,
+    Resources,
+    least_vocab_size,
+)
 from bpefleet.producer.run.pipeline import run
 from bpefleet.shared.errors import UsageError
 from bpefleet.shared.tokenizer import Tokenizer
@@ -64,7 +70,8 @@ def encode(
         sources: As for `train`, a mixture as well: of this the samples are taken, and a weight of 0
             leaves a source out. Other weights mean nothing, for each document is written once.
         documents: As for `train`.
-        tokenizer: A tokenizer, or the directory of the run that trained it.
+        tokenizer: A tokenizer, or what `Tokenizer.load` takes. If it is no byte-level BPE, workers
+            need the extra `bpefleet[huggingface]`.
         out: Directory for the run; must not exist, or be empty.
         format: `bin`, `npy`, `llm.c`, `megatron`, `parquet` or `arrow`.
         dtype: `uint16`, `uint32`, or `auto` for the smaller that holds all ids.
@@ -83,7 +90,7 @@ def encode(
     Raises:
         BpefleetError: It cannot be done; the class and the text say why and what to do.
     """
-    parts = parts_of(tokenizer)
+    parts = parts_of(tokenizer, separator)
     place = str(Path(out).resolve()) if shards is None else made_place(os.fspath(shards))
     if _one_of("format", format, NAMES) in TABLES:
         demand_pyarrow()
@@ -113,13 +120,16 @@ class Corpus:
     spool: Place | None
 
 
-def parts_of(tokenizer: Tokenizer | Place) -> Parts:
-    """What encoding by a tokenizer takes.
+def parts_of(tokenizer: Tokenizer | Place, separator: str | None = None) -> Parts:
+    """What encoding by a tokenizer takes; the separator is that of `encode`.
 
     Raises:
-        BpefleetError: It cannot be loaded, or is no byte-level BPE.
+        BpefleetError: It cannot be loaded, or handed to workers.
     """
-    return Parts.of(tokenizer if isinstance(tokenizer, Tokenizer) else Tokenizer.load(tokenizer))
+    parts = Parts.of(tokenizer if isinstance(tokenizer, Tokenizer) else Tokenizer.load(tokenizer))
+    if separator is None:
+        separator = DEFAULT_EOS if DEFAULT_EOS in parts.special_tokens else ""
+    return parts.divided_at(separator)
 
 
 def run_encoding(
@@ -147,9 +157,9 @@ def run_encoding(
         spool=None if corpus.spool is None else os.fspath(corpus.spool),
         out=out,
         options=Options(
-            vocab_size=parts.size,
+            vocab_size=max(parts.size, least_vocab_size(parts.dividers)),
             pattern=parts.pattern,
-            special_tokens=tuple(parts.special_tokens),
+            special_tokens=parts.dividers,
             errors=corpus.errors,
             text_field=corpus.text_field,
         ),

@@ -22,6 +22,7 @@ from bpefleet.producer.planning.options import (
     Options,
     Request,
     Resources,
+    least_vocab_size,
 )
 from bpefleet.producer.run.pipeline import run
 from bpefleet.producer.store.directory import RunDirectory
@@ -64,7 +65,7 @@ def evaluate(
         sources: Files, folders or globs, as paths or URLs, each a source by itself; or one corpus
             file (`.toml`), whose weights are left out of account.
         tokenizers: Each a `Tokenizer`, or what `Tokenizer.load` takes. The others are compared with
-            the first. Workers take byte-level BPE only.
+            the first. Where one is no byte-level BPE, workers need `bpefleet[huggingface]`.
         special_tokens: What separates documents of plain text. It is part of none.
         errors: `strict` or `replace`, for bytes that are not UTF-8.
         format: As for `train`.
@@ -102,7 +103,7 @@ def evaluate(
     judged = _judged(sources, tokenizers)
     encoder = judged.to_bytes()
     options = Options(
-        vocab_size=max(parts.size for parts in judged.tokenizers) + len(special_tokens),
+        vocab_size=least_vocab_size(special_tokens),  # nothing is trained
         pattern=_PATTERN,
         special_tokens=tuple(special_tokens),
         errors=errors,

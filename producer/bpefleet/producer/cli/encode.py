@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option(
     "-t", "--tokenizer", required=True, metavar="TOKENIZER",
-    help="A run's directory, a tokenizer.json of byte-level BPE, or a name that tiktoken knows, "
+    help="A run's directory, a tokenizer.json, or a name that tiktoken knows, "
     "such as cl100k_base, which may need the network.",
 )  # fmt: skip
 @options_.out_option

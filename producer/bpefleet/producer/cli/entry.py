@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, cast
 import click
 
 from bpefleet.producer.cli import encode, evaluate, fleet, inspect, repair, train
+from bpefleet.producer.cli.printing.stdout import explain_failures
 from bpefleet.shared.errors import ExitCode, InterruptedRunError
 from bpefleet.shared.process.command import ENVIRONMENT, error_as_exit, from_environment
 from bpefleet.shared.process.startup import collect_rarely
@@ -65,6 +66,7 @@ def _stop(_signal: int, _frame: FrameType | None) -> None:
 def main() -> None:
     """Run the command. Every `BpefleetError` becomes one message and an exit code."""
     collect_rarely()
+    explain_failures()
     signal.signal(signal.SIGTERM, _stop)
     try:
         with error_as_exit():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 from bpefleet.producer.counts.all_counts import all_counts
 from bpefleet.producer.counts.counted_source import METADATA, Told
-from bpefleet.producer.files.atomic import write_atomically
+from bpefleet.producer.files.atomic import demand_local, write_atomically
 from bpefleet.producer.store.directory import RunDirectory
 from bpefleet.producer.store.mixture import weighted_counts
 from bpefleet.shared.errors import UsageError
@@ -61,8 +61,9 @@ def write_counts(directory: Path, out: Path) -> int:
     Raises:
         ChunksFailedError: Not all chunks are counted.
         OutputError: The run's directory cannot be read, or the file not be written.
-        UsageError: Parquet is wanted, and pyarrow is not installed.
+        UsageError: Parquet is wanted, and pyarrow is not installed; or `out` is a URL.
     """
+    demand_local(out)
     parquet = _parquet() if out.suffix == PARQUET else None
     counts = counts_of(directory)
     buffer = io.BytesIO()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 from array import array
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from bpefleet.producer.encoding.formats import ENDS, shard_name
-from bpefleet.producer.files.atomic import TEMPORARY, unwritable
+from bpefleet.producer.files.atomic import TEMPORARY, demand_local, unwritable
 
 if TYPE_CHECKING:
     import os
@@ -26,10 +27,18 @@ class DocumentTable:
 
     Args:
         path: Where; None for nowhere.
+
+    Raises:
+        OutputError: Its folder is not there.
+        UsageError: It is a URL.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         self._path = None if path is None else Path(path)
+        if self._path is not None:
+            demand_local(self._path)
+            if not self._path.parent.is_dir():
+                raise unwritable(self._path, FileNotFoundError(errno.ENOENT, "no such folder"))
         self._writer: Any = None
 
     def __enter__(self) -> Self:

@@ -7,17 +7,42 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from bpefleet.shared.errors import OutputError
+from bpefleet.shared.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 TEMPORARY: Final = ".tmp"
+_URL: Final = re.compile(r"[a-z][a-z0-9+.-]+:/")
+"""How one begins as a path, which has no two slashes in a row."""
+
+
+def demand_local(path: Path) -> None:
+    """Check that what is to be written is named by a path.
+
+    Raises:
+        UsageError: It is a URL, of which the file system would make a folder here; or the path is
+            not UTF-8.
+    """
+    if _URL.match(str(path)):
+        raise UsageError(
+            f"{path} is a URL, and this is written to a path of this machine",
+            hint="name a path, and copy what is there then; "
+            "encode --shards, --spool and --exchange take URLs",
+        )
+    try:
+        str(path.absolute()).encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            f"{str(path.absolute())!r} is not UTF-8, and jobs and files carry names as text",
+            hint="choose another directory",
+        ) from error
 
 
 def write_atomically(path: Path, *parts: bytes) -> None:

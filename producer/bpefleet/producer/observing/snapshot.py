@@ -24,6 +24,7 @@ from bpefleet.shared.wire.messages import MessageError
 from bpefleet.shared.wire.shown.status import DONE, MOST_FAILED, PLANNED, STOPPED, Failure, Snapshot
 
 if TYPE_CHECKING:
+    from collections.abc import Container
     from pathlib import Path
 
     from bpefleet.producer.store.history import Attempt
@@ -34,7 +35,7 @@ LARGEST: Final = 1 << 26
 """Bytes of a snapshot."""
 
 
-def failures(directory: RunDirectory, counted: set[int]) -> list[Failure]:
+def failures(directory: RunDirectory, counted: Container[int]) -> list[Failure]:
     """The chunks that were given up and are not counted, by index.
 
     Raises:

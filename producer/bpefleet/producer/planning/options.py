@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Self
@@ -111,7 +111,7 @@ class Options(Message, frozen=True):
         resolve(self.pattern)
         _check_special_tokens(self.special_tokens)
         _check_roles(self.roles, self.special_tokens)
-        least = BYTES + len(self.special_tokens) + 1
+        least = least_vocab_size(self.special_tokens)
         if self.vocab_size < least:
             raise UsageError(
                 f"a vocabulary of {self.vocab_size} is too small",
@@ -238,6 +238,11 @@ class Resources(Struct, frozen=True):
                 f"allow-missing is {100 * self.allow_missing:g} %", hint="from 0% to below 100%"
             )
         return self
+
+
+def least_vocab_size(special_tokens: Collection[str]) -> int:
+    """Tokens of the smallest vocabulary that is trained; what is encoded by may have fewer."""
+    return BYTES + len(special_tokens) + 1
 
 
 def _default_chunk_size(pattern: str) -> int:

@@ -7,6 +7,7 @@ part finds out where it begins and ends (see `bpefleet.shared.corpus.compressed.
 from __future__ import annotations
 
 from bisect import bisect_left
+from contextlib import ExitStack
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -32,32 +33,44 @@ _MOST_READS: Final = 256
 """In the search for the frames of an object in a store."""
 
 
-def next_place(file: SourceFile, cutter: Cutter, at: int, target: int, near: int) -> int:
-    """The first place at or after `target` where a file may be cut, else its end.
+class Places(ExitStack):
+    """Where files may be cut, one file after the other: one of text is opened once."""
 
-    Args:
-        file: Which.
-        cutter: Finds the cuts of plain text.
-        at: What is cut off must end after this.
-        target: Where, as `at` in what the file's segments count in.
-        near: Bytes of text by which a table is cut elsewhere if a row group or batch ends there,
-            and a compressed file earlier if a frame does.
+    def __init__(self, cutter: Cutter) -> None:
+        """Prepare to look; `cutter` finds the cuts of plain text."""
+        super().__init__()
+        self._cutter = cutter
+        self._opened: tuple[SourceFile, File] | None = None
 
-    Raises:
-        SourceError: The file cannot be read.
-    """
-    if compression_of(file.format):
-        # Of a sample it must be known where in the text a part begins.
-        return file.extent if file.name else _between_frames(file, at, target, near)
-    if file.format in ROWS:
-        return _between_rows(file, at, target, near)
-    try:
-        with opened_source(file.path, file.version, file.size) as source:
+    def next(self, file: SourceFile, at: int, target: int, near: int) -> int:
+        """The first place at or after `target` where a file may be cut, else its end.
+
+        Args:
+            file: Which.
+            at: What is cut off must end after this.
+            target: Where, as `at` in what the file's segments count in.
+            near: Bytes of text by which a table is cut elsewhere if a row group or batch ends
+                there, and a compressed file earlier if a frame does.
+
+        Raises:
+            SourceError: The file cannot be read.
+        """
+        if compression_of(file.format):
+            # Of a sample it must be known where in the text a part begins.
+            return file.extent if file.name else _between_frames(file, at, target, near)
+        if file.format in ROWS:
+            return _between_rows(file, at, target, near)
+        try:
+            if self._opened is None or self._opened[0] is not file:
+                self.close()
+                source = opened_source(file.path, file.version, file.size)
+                self._opened = file, self.enter_context(source)
             if file.format in (JSON_LINES, COUNTS):
-                return _find(source, _after_line, 1, target, file.size)
-            return _find(source, cutter.first, cutter.reach, target, file.size)
-    except OSError as error:
-        raise SourceError(f"{file.path}: {error.strerror}") from error
+                return _find(self._opened[1], _after_line, 1, target, file.size)
+            first, reach = self._cutter.first, self._cutter.reach
+            return _find(self._opened[1], first, reach, target, file.size)
+        except OSError as error:
+            raise SourceError(f"{file.path}: {error.strerror}") from error
 
 
 def _between_frames(file: SourceFile, at: int, target: int, near: int) -> int:

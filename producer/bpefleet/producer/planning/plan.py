@@ -242,22 +242,19 @@ class Plan(Struct, frozen=True, dict=True):
         """The weights of the sources as whole numbers."""
         return Scale.of([source.fraction for source in self.sources])
 
-    def source_of(self, chunk: int) -> PlannedSource:
-        """The source of a chunk."""
-        return self.sources[self.files.sources[self.chunks.begin(chunk)[0]]]
-
     def spec(self, chunk: int, errors: str = "") -> CountSpec:
         """What a worker is told of a chunk; `errors` in place of what the plan says of them."""
-        segments = tuple(self.files[i].segment(a, b) for i, a, b in self.chunks[chunk])
-        source = self.source_of(chunk)
+        parts = [(self.files[i], start, end) for i, start, end in self.chunks[chunk]]
+        source = self.sources[parts[0][0].source]
+        names = tuple(file.name for file, _, _ in parts)
         return CountSpec(
-            segments=segments,
+            segments=tuple(file.segment(start, end) for file, start, end in parts),
             pattern=self.options.pattern,
             special_tokens=self.options.special_tokens,
             errors=errors or self.options.errors,
             digest=self.digest,
             text_field=source.text_field or self.options.text_field,
-            sample=self._sample(chunk, source) if source.sampled else None,
+            sample=Sample(source.name, source.share, names) if source.sampled else None,
         )
 
     @property
@@ -276,7 +273,7 @@ class Plan(Struct, frozen=True, dict=True):
         return EncodeSpec(
             text=self.spec(chunk, errors),
             ends=tuple(
-                i >= last and self.files.extent(i) == end for i, _, end in self.chunks[chunk]
+                i >= last and self.files.extents[i] == end for i, _, end in self.chunks[chunk]
             ),
             place=encoding.place,
             tokenizer=encoding.tokenizer,
@@ -284,26 +281,23 @@ class Plan(Struct, frozen=True, dict=True):
             separator=encoding.separator,
         )
 
-    def _sample(self, chunk: int, source: PlannedSource) -> Sample:
-        names = tuple(self.files[i].name for i, _, _ in self.chunks[chunk])
-        return Sample(source.name, source.share, names)
-
     def chunk_bytes(self, chunk: int) -> int:
         """Bytes of text to count in a chunk: exactly or as expected, as for `total_bytes`."""
-        return self.source_of(chunk).taken(self.chunk_text(chunk))
+        first, _ = self.chunks.begin(chunk)
+        return self.sources[self.files.sources[first]].taken(self.chunk_text(chunk))
 
     def chunk_text(self, chunk: int) -> int:
         """Bytes of text in a chunk, with what a sample leaves out."""
-        files = self.files
-        return sum(files[i].text_to(b) - files[i].text_to(a) for i, a, b in self.chunks[chunk])
+        parts = ((self.files[i], start, end) for i, start, end in self.chunks[chunk])
+        return sum(file.text_to(end) - file.text_to(start) for file, start, end in parts)
 
     def describe(self, chunk: int) -> str:
         """A chunk in words: `corpus.txt [64.0-96.0 MiB]`, `a.parquet [rows 0-1,000]`."""
-        first, start, end = self.chunks[chunk][0]
+        (first, start, end), *more = self.chunks[chunk]
         file = self.files[first]
         name = file.path.rpartition("/")[2]
-        if (more := len(self.chunks[chunk]) - 1) > 0:
-            return f"{name} and {more} more"
+        if more:
+            return f"{name} and {len(more)} more"
         if file.format in ROWS:
             return f"{name} [rows {start:,}-{end:,}]"
         where = f"{start / 2**20:.1f}-{end / 2**20:.1f} MiB"
@@ -317,9 +311,10 @@ class Plan(Struct, frozen=True, dict=True):
         Asked before its counts are folded: those of another text must never get into the ledger,
         for the old text may come back, with its old time, and the run be resumed.
         """
-        files = [self.files[index] for index in sorted({i for i, _, _ in self.chunks[chunk]})]
+        files = [self.files[index] for index, _, _ in self.chunks[chunk]]
         remote = [file for file in files if is_url(file.path)]
-        for some in (*([file] for file in files if not is_url(file.path)), remote):
+        local = [[file] for file in files if not is_url(file.path)]
+        for some in [*local, remote] if remote else local:
             with suppress(OSError, SourceError):  # that it cannot be read its next reader will say
                 if (file := changed_file(some)) is not None:
                     text = f"{file.path} has changed since the run was planned"
@@ -344,7 +339,7 @@ def _divided(files: Files, chunks: Iterable[Sequence[Segment]]) -> Corpus:
         for segment in chunk:
             if segment.start and compression_of(segment.format):
                 begins[index].append(segment.start)
-            place, extent = segment.end, files.extent(index)
+            place, extent = segment.end, files.extents[index]
             ended, index = index, index + (place == extent)
         ends.append((ended, place))
     for compressed, places in begins.items():

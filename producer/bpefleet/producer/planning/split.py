@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from bpefleet.producer.planning.chunk_size import equal_part
 from bpefleet.producer.planning.columns.files import Between
-from bpefleet.producer.planning.places import next_place
+from bpefleet.producer.planning.places import Places
 from bpefleet.shared.corpus.formats import TEXT, compression_of
 
 if TYPE_CHECKING:
@@ -76,27 +76,28 @@ def split(
     packed: list[Segment] = []
     uncut: list[tuple[int, Segment]] = []
     before, done, goal = 0, 0, step
-    for file in files:
-        at, extent = 0, file.extent
-        while at < extent:
-            is_full = goal <= done + near and goal < total
-            if packed and (is_full or len(packed) == MAX_SEGMENTS):
-                yield tuple(packed)
-                packed = []
-            while goal <= done + near:
-                goal += step
-            end = extent
-            if before + file.text > goal + near:
-                target = max(at + 1, file.place_of(goal - before))
-                end = next_place(file, cutter, at, target, near)
-            packed.append(file.segment(at, end))
-            text = before + file.text_to(end) - done
-            least = max(chunk_size, SMALL_FILE) if compression_of(file.format) else chunk_size
-            if 4 * text > 5 * least:
-                uncut.append((text, packed[-1]))
-            done += text
-            at = end
-        before = done
+    with Places(cutter) as places:
+        for file in files:
+            at, extent = 0, file.extent
+            while at < extent:
+                is_full = goal <= done + near and goal < total
+                if packed and (is_full or len(packed) == MAX_SEGMENTS):
+                    yield tuple(packed)
+                    packed = []
+                while goal <= done + near:
+                    goal += step
+                end = extent
+                if before + file.text > goal + near:
+                    target = max(at + 1, file.place_of(goal - before))
+                    end = places.next(file, at, target, near)
+                packed.append(file.segment(at, end))
+                text = before + file.text_to(end) - done
+                least = max(chunk_size, SMALL_FILE) if compression_of(file.format) else chunk_size
+                if 4 * text > 5 * least:
+                    uncut.append((text, packed[-1]))
+                done += text
+                at = end
+            before = done
     if packed:
         yield tuple(packed)
     _warn_of_long(uncut, chunk_size)

@@ -93,9 +93,9 @@ class Sweep:
         self._marks: dict[Unit, Place] = {}
 
     @property
-    def full(self) -> int:
-        """Chunks and sums whose last attempt found the exchange full."""
-        return sum(len(states.retries.full) for states in self._states)
+    def full(self) -> list[float]:
+        """For each chunk and sum that finds the exchange full: since when, in Unix seconds."""
+        return [since for states in self._states for since in states.retries.full.values()]
 
     @property
     def due(self) -> bool:

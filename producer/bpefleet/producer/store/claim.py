@@ -13,7 +13,7 @@ import stat
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
-from bpefleet.producer.files.atomic import TEMPORARY, sync_folder
+from bpefleet.producer.files.atomic import TEMPORARY, demand_local, sync_folder
 from bpefleet.producer.files.lock import LOCK, is_lock, locked
 from bpefleet.producer.spooling import spool
 from bpefleet.producer.store.directory import COUNTS, PLAN, RunDirectory
@@ -87,6 +87,7 @@ def new_run(path: Path, *, whole: bool = False) -> Iterator[Place]:
 
     Raises:
         OutputError: It cannot be made, is in use, or is there and not empty.
+        UsageError: It is a URL.
     """
     check_free(path)
     with ExitStack() as stack:
@@ -112,7 +113,9 @@ def check_free(path: Path) -> None:
 
     Raises:
         OutputError: Something is there already.
+        UsageError: It is a URL.
     """
+    demand_local(path)
     try:
         if path.is_dir() and not _begun(path):
             return

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
 from msgspec.structs import replace
 
 from bpefleet.producer.files.atomic import open_regular, reading, sync_folder
+from bpefleet.producer.store.ends_noted import EndsNoted
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.wire.kinds import COUNT, KINDS
 from bpefleet.shared.wire.messages import Failed, Message, MessageError
@@ -177,9 +178,7 @@ class Journal:
         self._syncing = Lock()
         with _explained(self._path):
             self.failed: Counter[int] = Counter()
-            # Hashes, as the ends themselves would take a quarter of a kB each. Were two of 2^64 the
-            # same, the history would lack one.
-            self._known: set[int] = set()
+            self._known = EndsNoted()
             for attempt in _attempts_in(self._path):
                 self._note(attempt)
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
@@ -210,7 +209,7 @@ class Journal:
             OutputError: The disk is full or fails; the history is as it was.
         """
         with self._still, _explained(self._path):
-            if attempt.attempt and _identity(attempt) in self._known:
+            if attempt.attempt and self._known.has(*_identity(attempt)):
                 return
             self._append(attempt.to_bytes() + b"\n")
             self._note(attempt)
@@ -229,7 +228,7 @@ class Journal:
                 self._synced = upto
 
     def _note(self, attempt: Attempt) -> None:
-        self._known.add(_identity(attempt))
+        self._known.note(*_identity(attempt))
         if attempt.job == self._job and attempt.outcome == FAILED:
             self.failed[attempt.chunk] += 1
 
@@ -245,11 +244,11 @@ class Journal:
 
     def has(self, chunk: int, attempt: str, outcome: str, job: str = COUNT.name) -> bool:
         """Whether the end of an attempt is in the history."""
-        return hash((job, chunk, attempt, outcome)) in self._known
+        return self._known.has(job, chunk, attempt, outcome)
 
 
-def _identity(attempt: Attempt) -> int:
-    return hash((attempt.job, attempt.chunk, attempt.attempt, attempt.outcome))
+def _identity(attempt: Attempt) -> tuple[str, int, str, str]:
+    return attempt.job, attempt.chunk, attempt.attempt, attempt.outcome
 
 
 def read_attempts(directory: Path, job: str = COUNT.name) -> dict[int, list[Attempt]]:

@@ -11,6 +11,7 @@ from bpefleet.producer.store.ledgers.ledger import Ledger
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bpefleet.producer.planning.columns.chunk_set import ChunkSet
     from bpefleet.producer.store.directory import RunDirectory
     from bpefleet.producer.store.ledgers.ledger_format import Totals
 
@@ -36,7 +37,7 @@ def open_settled(directory: RunDirectory, planned: int) -> Ledger | EncodedLedge
 
 def read_settled(
     directory: RunDirectory, sources: Sequence[int] = ()
-) -> tuple[set[int], Totals, dict[int, Totals], tuple[int, int]]:
+) -> tuple[ChunkSet, Totals, dict[int, Totals], tuple[int, int]]:
     """Which chunks are done, their sums, these by source, and the tokens and documents written.
 
     Args:

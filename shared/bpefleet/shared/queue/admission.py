@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from bpefleet.shared.trust.signing import Signer
 
-_CONTEXT: Final = "job"
+CONTEXT: Final = "job"
+"""What kind of message a job is, where it is signed."""
 _KEY_ID: Final = re.compile(rb"[0-9a-f]{8}")
 _SIGNED: Final = ("data", "origin", "description", "timeout", "created_at", "enqueued_at")
 """The fields that decide what is counted, how, where and for how long, when the job was queued, and
@@ -52,11 +53,6 @@ class OtherKeyError(RefusedJobError):
     """A job is not loaded, since it was queued with another key, or without one."""
 
 
-def sign_job(signer: Signer, job_id: str, fields: Mapping[str, Any]) -> bytes:
-    """The signature of a job with these fields."""
-    return signer.sign(_CONTEXT, *_signed(job_id, fields))
-
-
 def admitted(signer: Signer, job_id: str, fields: Mapping[str, bytes]) -> dict[bytes, bytes]:
     """The fields that RQ may load.
 
@@ -69,7 +65,7 @@ def admitted(signer: Signer, job_id: str, fields: Mapping[str, bytes]) -> dict[b
     if len(fields.get("data", b"")) > _LARGEST:
         raise RefusedJobError(f"is larger than {_LARGEST} bytes")
     signature = fields.get("signature", b"")
-    if not signer.accepts(signature, _CONTEXT, *_signed(job_id, fields)):
+    if not signer.accepts(signature, CONTEXT, *signed(job_id, fields)):
         theirs = key_id(fields)
         # A stranger's job names no key, and is no sign of a mistake with keys.
         if keys.KEY_FIELD in fields and theirs != signer.key_id:
@@ -97,7 +93,8 @@ def harmless(fields: Mapping[str, bytes]) -> dict[bytes, bytes]:
     return loaded
 
 
-def _signed(job_id: str, fields: Mapping[str, Any]) -> list[bytes]:
+def signed(job_id: str, fields: Mapping[str, Any]) -> list[bytes]:
+    """What is signed of a job with these fields."""
     values = (fields.get(name, b"") for name in _SIGNED)
     return [job_id.encode(), *(v if isinstance(v, bytes) else str(v).encode() for v in values)]
 

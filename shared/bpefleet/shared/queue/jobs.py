@@ -26,12 +26,13 @@ from rq.utils import import_attribute, utcformat
 from bpefleet.shared.errors import BpefleetError
 from bpefleet.shared.process.text import escaped, line, printable
 from bpefleet.shared.queue.admission import (
+    CONTEXT,
     OtherKeyError,
     RefusedJobError,
     admitted,
     harmless,
     key_id,
-    sign_job,
+    signed,
 )
 from bpefleet.shared.queue.attempt_log import TAIL_SIZE
 from bpefleet.shared.queue.serializer import JsonSerializer
@@ -39,7 +40,7 @@ from bpefleet.shared.trust.signing import Signer
 from bpefleet.shared.wire import keys
 from bpefleet.shared.wire.event import event_fields
 from bpefleet.shared.wire.failures import describe, describe_text
-from bpefleet.shared.wire.kinds import COUNT, KINDS, kind_of_task
+from bpefleet.shared.wire.kinds import COUNT, kind_of_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,24 +79,15 @@ class FleetJob(Job):
         foreign: Whether it is refused since it was queued with another key, or only one side has
             a key.
         log_text: Returns the last lines of the attempt's log; set where it runs.
+        end: What came of it, once it has succeeded.
     """
 
     failed: Failed | None = None
     refused: str = ""
     foreign: bool = False
     log_text: Callable[[], str] | None = None
-    _end: Result
+    end: Result
     _signed_with: str = ""
-
-    @property
-    def bytes_read(self) -> int:
-        """Bytes of text that it read, once it has succeeded."""
-        return self._end.bytes_read
-
-    @property
-    def kind(self) -> str:
-        """The name of its kind, from its id; empty if the id is not one of bpefleet."""
-        return keys.kind_of(self.id)
 
     @property
     def attempt(self) -> str:
@@ -108,7 +100,12 @@ class FleetJob(Job):
 
     @property
     def func(self) -> Callable[..., Any]:
-        """The function of its kind.
+        """The function of its kind. Raises as `kind`."""
+        return import_attribute(self.kind.task)
+
+    @property
+    def kind(self) -> Kind:
+        """Its kind.
 
         Raises:
             ForbiddenJobError: The job was refused, names a function of no kind, or of another kind
@@ -118,25 +115,21 @@ class FleetJob(Job):
             # Its result could not be signed, and the producer would not accept it.
             self.refused = f"is signed with key {self._signed_with}, and this side has none"
             self.foreign = True
-        task = "" if self.refused else self._task()
-        if self.refused:
-            raise ForbiddenJobError(f"job {self.id} {self.refused}")
-        return import_attribute(task)
-
-    def _task(self) -> str:
-        """The dotted name of its registered function. If it has none, the job is refused."""
-        kind = kind_of_task(self.func_name)
-        if kind is None or self.instance is not None:
-            self.refused = f"asks for {self.func_name!r}, which is not run"
-        elif kind.name != self.kind or tuple(self.args[:2]) != keys.run_and_chunk(self.id):
-            self.refused = "asks for a chunk that is not its own"
-        return kind.task if kind else ""
+        if not self.refused:
+            kind = kind_of_task(self.func_name)
+            if kind is None or self.instance is not None:
+                self.refused = f"asks for {self.func_name!r}, which is not run"
+            elif (*self.args[:2], kind.name) != keys.read_job_id(self.id):
+                self.refused = "asks for a chunk that is not its own"
+            else:
+                return kind
+        raise ForbiddenJobError(f"job {self.id} {self.refused}")
 
     @property
     def unfit(self) -> str:
         """Why the job must not be run, in words that follow its id; empty if it may."""
         with suppress(ForbiddenJobError):
-            _ = self.func
+            _ = self.kind
         return self.refused
 
     @property
@@ -147,7 +140,7 @@ class FleetJob(Job):
     def to_dict(self, include_meta: bool = True, include_result: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002  RQ's signature
         """What Redis holds of the job, signed."""
         fields = super().to_dict(include_meta, include_result)
-        signature = sign_job(self.signer, self.id, fields)
+        signature = self.signer.sign(CONTEXT, *signed(self.id, fields))
         return fields | {"signature": signature, keys.KEY_FIELD: self.signer.key_id}
 
     def restore(self, raw_data: Any) -> None:
@@ -201,24 +194,15 @@ class FleetJob(Job):
         self.connection.delete(self.execution_registry.key)
         super().delete(*args, **kwargs)
 
-    def perform(self) -> Any:
-        """Do the work, and keep the outcome for the event.
-
-        The result is serialized here, so that a failure to do so fails the job. Later, RQ would
-        store an error text in its place and call the job a success.
-        """
+    def _execute(self) -> None:
+        """Call the function of its kind with messages, and keep the outcome for the event."""
         try:
-            result = super().perform()
+            kind = self.kind
+            run, chunk, spec = self.args
+            self.end = import_attribute(kind.task)(run, chunk, kind.spec.from_json(spec))
         except Exception as error:
             self.failed = describe(error)
             raise
-        return result
-
-    def _execute(self) -> dict[str, Any]:
-        """Call the function of its kind with messages, and return its result as JSON."""
-        run, chunk, spec = self.args
-        self._end = self.func(run, chunk, KINDS[self.kind].spec.from_json(spec))
-        return self._end.to_json()
 
     def _handle_success(
         self,
@@ -230,7 +214,7 @@ class FleetJob(Job):
         # In place of what RQ writes down: job and result would stay for minutes, and take more of
         # Redis's time and memory than all else that is said of a chunk. The event has all of it.
         self._status = JobStatus.FINISHED
-        self._announce(self._end, pipeline)
+        self._announce(self.end, pipeline)
 
     def cleanup(
         self,
@@ -262,11 +246,11 @@ class FleetJob(Job):
     def _announce(self, end: Result | Failed, pipeline: Pipeline) -> None:
         # By the id, not the arguments: the registries and the ledger use the id. A refused job is
         # no attempt, so its end is not announced to any run.
-        if self.refused or (place := keys.run_and_chunk(self.id)) is None:
+        if self.refused or (place := keys.read_job_id(self.id)) is None:
             return
-        run, chunk = place
+        run, chunk, kind = place
         stream = keys.events_key(run)
-        event = event_fields(self.signer, run, chunk, self.attempt, end, self.kind)
+        event = event_fields(self.signer, run, chunk, self.attempt, end, kind)
         pipeline.xadd(stream, event)  # type: ignore[arg-type]
         pipeline.expire(stream, keys.EVENTS_TTL)
 

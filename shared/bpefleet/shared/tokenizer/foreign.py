@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Literal, Never
+from typing import TYPE_CHECKING, Any, Final, Literal, Never
 
 import orjson
 import tokenizers
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-_NO_RULE = Pattern(CUSTOM, ())
+VERSION: Final[str] = tokenizers.__version__
+_NO_RULE: Final = Pattern(CUSTOM, ())
 
 
 def of_json(content: bytes) -> ForeignTokenizer:
@@ -89,6 +90,21 @@ class ForeignTokenizer(Tokenizer):
     def to_huggingface(self) -> tokenizers.Tokenizer:
         """This tokenizer as a `tokenizers.Tokenizer`."""
         return self._theirs
+
+    def to_json(self) -> str:
+        """This tokenizer as `tokenizer.json` has it.
+
+        Raises:
+            UsageError: It has parts that are written in Python.
+        """
+        try:
+            content: str = self._theirs.to_str()
+        except Exception as error:  # noqa: BLE001  what tokenizers raises is no more than that
+            raise UsageError(
+                f"the tokenizer cannot be handed to workers: {error}",
+                hint="parts of it that are written in Python cannot be saved",
+            ) from None
+        return content
 
     def to_tiktoken(self, name: str = "bpefleet") -> Never:
         """Not possible.

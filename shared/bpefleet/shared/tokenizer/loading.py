@@ -134,9 +134,9 @@ def _of_json(path: Path, content: bytes) -> Tokenizer:
 
 
 def _foreign(path: Path, content: bytes, why: str) -> Tokenizer:
-    from bpefleet.shared.tokenizer.foreign import of_json  # noqa: PLC0415  an extra
-
     try:
+        from bpefleet.shared.tokenizer.foreign import of_json  # noqa: PLC0415  an extra
+
         return of_json(content)
     except ImportError:
         raise UsageError(

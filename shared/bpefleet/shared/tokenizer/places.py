@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bpefleet.shared.tokenizer.encoding import utf8
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Span = tuple[int, int]
 
@@ -22,6 +25,15 @@ class Located(NamedTuple):
     ids: list[int]
     bytes: list[Span]
     characters: list[Span]
+
+    def surrounded(self, before: Sequence[int], behind: Sequence[int]) -> Located:
+        """With ids before and behind them that come from nowhere in the text."""
+
+        def with_none(spans: list[Span]) -> list[Span]:
+            return [(0, 0)] * len(before) + spans + [(0, 0)] * len(behind)
+
+        ids = [*before, *self.ids, *behind]
+        return Located(ids, with_none(self.bytes), with_none(self.characters))
 
 
 def locate(text: str, found: list[tuple[int, int, int]]) -> Located:

@@ -32,11 +32,11 @@ def roots_of(paths: Iterable[str]) -> list[str]:
     urls = url_roots_of(path for path in paths if is_url(path))
     local = {Path(path).parent for path in paths if not is_url(path)}
     folders = sorted({os.path.realpath(parent) for parent in local})
-    roots: list[str] = []
+    roots: dict[str, None] = {}
     for folder in folders:
-        if not any(_is_below(folder, root) for root in roots):
-            roots.append(folder)
-    few = [os.path.commonpath(roots)] if len(roots) > _MANY else roots
+        if roots.keys().isdisjoint(map(str, Path(folder).parents)):
+            roots[folder] = None
+    few = [os.path.commonpath(roots)] if len(roots) > _MANY else [*roots]
     return [*few, *urls]
 
 
@@ -64,7 +64,7 @@ def demand_allowed(path: str, roots: Sequence[str]) -> None:
             f"{path!r} changed while its links were followed ({error.strerror})",
             hint="leave the sources alone while they are counted",
         ) from error
-    if roots and not _is_below_any(real, roots):
+    if roots and not _is_below(real, roots):
         raise ForbiddenPathError(
             f"{path!r} is outside this worker's corpus roots",
             hint="start the worker with --corpus-root for the place where the sources are",
@@ -85,7 +85,7 @@ def demand_opened(descriptor: int, path: str, roots: Sequence[str]) -> None:
         ForbiddenPathError: It does not.
         OSError: The system does not say where an open file lies.
     """
-    if roots and not _is_below_any(_place_of(descriptor), roots):
+    if roots and not _is_below(_place_of(descriptor), roots):
         raise ForbiddenPathError(
             f"{path!r} leads out of the corpus roots by now",
             hint="a link was put in its place; put the file itself there again",
@@ -99,9 +99,6 @@ def _place_of(descriptor: int) -> str:
     return str(Path(f"/proc/self/fd/{descriptor}").readlink())
 
 
-def _is_below_any(real: str, roots: Sequence[str]) -> bool:
-    return any(_is_below(real, os.path.realpath(root)) for root in roots if not is_url(root))
-
-
-def _is_below(path: str, root: str) -> bool:
-    return os.path.commonpath([path, root]) == root
+def _is_below(real: str, roots: Sequence[str]) -> bool:
+    folders = (os.path.realpath(root) for root in roots if not is_url(root))
+    return any(os.path.commonpath([real, folder]) == folder for folder in folders)

@@ -15,6 +15,7 @@ import os
 import secrets
 import stat
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.shared.errors import UsageError
@@ -27,7 +28,7 @@ _KEY_ID: Final = "key id"
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Signer:
     """Signs and checks messages; without a key it signs nothing and accepts everything.
 
@@ -52,7 +53,7 @@ class Signer:
             mac.update(part)
         return mac.hexdigest().encode()
 
-    @property
+    @cached_property
     def key_id(self) -> str:
         """Eight hex digits that identify the key without revealing it; empty without a key."""
         return self.sign(_KEY_ID)[:8].decode()

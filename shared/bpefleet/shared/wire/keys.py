@@ -61,6 +61,9 @@ REFUSED_FIELD: Final = "refused"
 STAGE_FIELD: Final = "stage"
 """Field of a running job's hash that tells what its work-horse is at."""
 
+PUBLISH: Final = "publish"
+"""The stage in which a work-horse leaves counts: in Redis, or in an exchange."""
+
 LOG_FIELD: Final = "log"
 """Field of a running job's hash with the last lines of its log, as of the stage's beginning."""
 
@@ -162,14 +165,8 @@ def job_id(run: str, chunk: int, kind: str = COUNT) -> str:
     return f"{run}-{unit(chunk, kind)}"
 
 
-def run_and_chunk(job_id: str) -> tuple[str, int] | None:
-    """The run and chunk that `job_id` made this id of; None for an id of other origin."""
+def read_job_id(job_id: str) -> tuple[str, int, str] | None:
+    """The run, chunk and kind that `job_id` made this id of; None for an id of other origin."""
     run, _, name = job_id.rpartition("-")
     found = chunk_and_kind(name)
-    return (run, found[0]) if run and found else None
-
-
-def kind_of(job_id: str) -> str:
-    """The kind that `job_id` made this id of; empty for an id of other origin."""
-    found = chunk_and_kind(job_id.rpartition("-")[2])
-    return found[1] if found else ""
+    return (run, *found) if run and found else None

@@ -14,29 +14,22 @@ if TYPE_CHECKING:
 
 
 def demand_same_counting(spec: CountSpec) -> None:
-    """Make sure that this worker splits text exactly as the producer does.
+    """Make sure that this worker knows the formats, and splits text exactly as the producer does.
 
     Raises:
-        UsageError: It does not: another version of the kernel, of Unicode or of `regex`.
+        UsageError: It does not: one of the two has another version of bpefleet, of the kernel, of
+            Unicode or of `regex`.
     """
+    if unknown := {segment.format for segment in spec.segments} - set(KNOWN):
+        raise UsageError(
+            f"this worker does not read the format {min(unknown)!r}",
+            hint="install the same version of bpefleet on both sides",
+        )
     pattern = resolve(spec.pattern)
     here = engine(pattern.name if pattern.native else None)
     digest = counting_digest(pattern, spec.special_tokens, here)
     if digest.hex() != spec.digest:
         raise UsageError(
             f"this worker ({here}) would split text differently from the run's producer",
-            hint="install the same version of bpefleet on both sides",
-        )
-
-
-def demand_known_formats(spec: CountSpec) -> None:
-    """Make sure that this worker knows the formats that it is to read.
-
-    Raises:
-        UsageError: It does not: the producer is of a later version, or none of ours.
-    """
-    if unknown := {segment.format for segment in spec.segments} - set(KNOWN):
-        raise UsageError(
-            f"this worker does not read the format {min(unknown)!r}",
             hint="install the same version of bpefleet on both sides",
         )

@@ -11,5 +11,5 @@ from bpefleet.worker.tasks.reduce import reduce_parts
 
 __all__ = ["PREPARE", "count_chunk", "encode_chunk", "evaluate_chunk", "reduce_parts"]
 
-PREPARE: Final = {COUNT.name: count.prepare, ENCODE.name: encode.prepare}
-"""By kind: what to do before a work-horse is forked."""
+PREPARE: Final = {COUNT.task: count.prepare, ENCODE.task: encode.prepare}
+"""By the task of a kind: what to do before a work-horse is forked."""

@@ -15,7 +15,7 @@ from bpefleet.shared.queue.attempt_log import log_segments
 from bpefleet.shared.stores.importing import import_for
 from bpefleet.shared.wire.messages import CountSpec, MessageError
 from bpefleet.worker.chunk.corpus import demand_within_roots, roots
-from bpefleet.worker.chunk.count import demand_known_formats, demand_same_counting
+from bpefleet.worker.chunk.count import demand_same_counting
 from bpefleet.worker.chunk.exchange import allowed_exchange
 from bpefleet.worker.chunk.publish import publish
 from bpefleet.worker.chunk.stages import Stages
@@ -59,7 +59,6 @@ def count_chunk(run: str, chunk: int, spec: CountSpec) -> Counted:
     stages = Stages(job, run, chunk)
     log_segments(stages.log, spec.segments)
     demand_within_roots(spec.segments)
-    demand_known_formats(spec)
     demand_same_counting(spec)
     exchange = allowed_exchange(spec.exchange, run) if spec.exchange else None
     with stages.stage("count"):

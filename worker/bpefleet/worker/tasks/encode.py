@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -12,17 +12,17 @@ from rq import get_current_job
 
 from bpefleet.kernel import encoding
 from bpefleet.shared.corpus.pieces import write_piece
-from bpefleet.shared.errors import BpefleetError
+from bpefleet.shared.errors import BpefleetError, UsageError
 from bpefleet.shared.queue.attempt_log import log_segments
 from bpefleet.shared.stores.urls import is_url
 from bpefleet.shared.wire.encoding import ENCODER, EncodeSpec
 from bpefleet.shared.wire.messages import MessageError
 from bpefleet.worker.chunk.corpus import demand_output, demand_within_roots, roots
-from bpefleet.worker.chunk.count import demand_known_formats, demand_same_counting
+from bpefleet.worker.chunk.count import demand_same_counting
 from bpefleet.worker.chunk.stages import Stages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from bpefleet.kernel.encoding import Encodes
     from bpefleet.shared.queue.jobs import FleetJob
@@ -49,8 +49,9 @@ def prepare(spec: object) -> None:
 def _encoder(place: str, digest: str) -> Encodes:
     from bpefleet.shared.tokenizer.parts import read_parts  # noqa: PLC0415  counting needs none
 
-    made = read_parts(ENCODER, place, digest).tokenizer
-    made.encode("")  # the kernel's part is made at the first text: here, once for all work-horses
+    made = read_parts(ENCODER, place, digest).encoder
+    # The kernel's part is made at the first text: here, once for all work-horses.
+    made.encode_documents(b"", bytes(16))
     return made
 
 
@@ -79,6 +80,15 @@ def encode_chunk(run: str, chunk: int, spec: EncodeSpec) -> Encoded:
     )
 
 
+@contextmanager
+def _told_of(worker: str) -> Iterator[None]:
+    """Have an error name the worker that is to be mended, as a library is missing there."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{error.message} (worker {worker})", hint=error.hint) from None
+
+
 def answered(
     run: str,
     chunk: int,
@@ -100,9 +110,8 @@ def answered(
     log_segments(stages.log, spec.segments)
     demand_within_roots(spec.segments)
     demand_output(spec.place)
-    demand_known_formats(spec.text)
     demand_same_counting(spec.text)
-    with stages.stage("load"):
+    with stages.stage("load"), _told_of(job.worker_name or ""):
         loaded = load()
     with stages.stage("encode"):
         found = write(loaded)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bpefleet.producer.observing.chunk_times import STAGES, WORK, read_times, stage_seconds
+from bpefleet.producer.planning.columns.chunk_set import ChunkSet
 from bpefleet.producer.reports.slow_chunks import explained
 from bpefleet.producer.store.directory import PLAN, RunDirectory
 from bpefleet.producer.store.history import FAILED, History
@@ -28,7 +29,7 @@ class StatusTimes:
     def __init__(self, run: str, redis: str | None) -> None:
         """Prepare to read those of a run, named by its directory or by its id and a Redis."""
         self._history = History(Path(run), _kind(Path(run))) if Path(run).exists() else None
-        self._counted: set[int] = set()
+        self._counted = ChunkSet()
         self._seconds: Counter[str] = Counter()
         self._run = run
         self._redis = redis

@@ -83,4 +83,4 @@ def evaluate_in_process(spec: EncodeSpec, chunk: int, roots: Sequence[str]) -> t
 def _encoder(place: str, digest: str) -> Encodes:
     from bpefleet.shared.tokenizer.parts import read_parts  # noqa: PLC0415  counting needs none
 
-    return read_parts(ENCODER, place, digest).tokenizer
+    return read_parts(ENCODER, place, digest).encoder

@@ -8,7 +8,7 @@ from bpefleet.kernel import PayloadError
 from bpefleet.producer.store.exchanged.parts import Counted as Noted
 from bpefleet.producer.store.ledgers.ledger_format import Totals
 from bpefleet.producer.store.ledgers.plausible import demand_plausible
-from bpefleet.shared.corpus.bounds import bounds
+from bpefleet.shared.corpus.bounds import can_hold
 from bpefleet.shared.errors import StoreError
 from bpefleet.shared.exchange.names import is_of
 from bpefleet.shared.wire import keys
@@ -37,7 +37,8 @@ class StoreCounts:
     def largest(self, chunk: int, counted: Counted) -> int:
         """Bytes of the payload at the most; 0 if it will be refused."""
         # What a count of other text says of itself bounds nothing.
-        return min(LARGEST_PAYLOAD, counted.largest) if self._fits(chunk, counted) else 0
+        fits = can_hold(self._plan.spec(chunk), counted.bytes_read, counted.records)
+        return min(LARGEST_PAYLOAD, counted.largest) if fits else 0
 
     def add(self, results: Sequence[tuple[int, Counted, bytes | None]]) -> list[Failed | None]:
         """Put payloads into the ledger; for each, what is wrong with it, if anything."""
@@ -70,12 +71,11 @@ class StoreCounts:
         return [wrong.get(chunk) for chunk, _, _ in results]
 
     def _demand_right(self, chunk: int, counted: Counted, payload: bytes | None) -> bytes:
-        if not self._fits(chunk, counted):
+        if not (most := self.largest(chunk, counted)):
             raise PayloadError("it is of another number of bytes or records")
         if payload is None:
             raise _MissingError(
-                "its counts expired before they were folded, or are larger than "
-                f"{self.largest(chunk, counted):,} bytes"
+                f"its counts expired before they were folded, or are larger than {most:,} bytes"
             )
         fingerprint = self._signer.fingerprint(payload)
         if fingerprint and fingerprint != counted.sha256:
@@ -113,11 +113,6 @@ class StoreCounts:
             unique=counted.unique,
             text=counted.text_bytes,
         )
-
-    def _fits(self, chunk: int, counted: Counted) -> bool:
-        spec = self._plan.spec(chunk)
-        found = bounds(spec.segments, sampled=spec.sample is not None)
-        return found.hold(counted.bytes_read, counted.records)
 
 
 def _damaged(error: PayloadError, counted: Counted) -> Failed:

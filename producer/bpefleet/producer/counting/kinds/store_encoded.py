@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bpefleet.shared.corpus.bounds import bounds
+from bpefleet.shared.corpus.bounds import can_hold
 from bpefleet.shared.corpus.pieces import Extent
 from bpefleet.shared.errors import BpefleetError
 from bpefleet.shared.stores.places import place_of
@@ -48,8 +48,7 @@ class StoreEncoded:
         if changed := self._plan.changed(chunk):
             return changed
         spec = self._plan.spec(chunk)
-        found = bounds(spec.segments, sampled=spec.sample is not None)
-        if not found.hold(encoded.bytes_read, encoded.records):
+        if not can_hold(spec, encoded.bytes_read, encoded.records):
             return _failed("it is of another number of bytes or records", encoded)
         if self._encoding is None:  # pragma: no cover  a run that encodes nothing has none of these
             return _failed("the run encodes nothing", encoded)

@@ -162,7 +162,8 @@ class Aggregator:
                     # As a chunk ends, its worker is between two. So a sweep waits for a moment in
                     # which none ends, and what it saw is shown before short chunks are over.
                     due = self._sweep.due
-                    taken = await self._take(self._wait_ms(due=due))
+                    wait_ms = _BETWEEN_MS if due or self.states.growing else _BLOCK_MS
+                    taken = await self._take(None if self._window.filling else wait_ms)
                     if looks := due and (not taken or self._sweep.late):
                         await asyncio.sleep(_BETWEEN_MS / 1000 if taken else 0.0)
                         await self._look_around()
@@ -192,12 +193,6 @@ class Aggregator:
         # First: what comes last is there once nothing more comes.
         self._arriving = self._arrived.open
         self.states.arrive(self._plan.chunk_count, more=self._arriving)
-
-    def _wait_ms(self, *, due: bool) -> int | None:
-        """How long to wait for events."""
-        if self._window.filling:
-            return None  # there is more to be queued
-        return _BETWEEN_MS if due or self.states.growing else _BLOCK_MS
 
     def _glances(self) -> bool:
         """Whether to see after the people now: not at every event, since that takes threads."""

@@ -114,7 +114,7 @@ class Folding:
         So it is when too many are being handled, or when those are of all the chunks that are left.
         """
         all_answered = all(lane.states.all_answered for lane in self._lanes.values())
-        return len(self._tasks) >= _MOST or (self.busy and all_answered)
+        return len(self._tasks) >= _MOST or (bool(self._tasks) and all_answered)
 
     def is_known(self, event: Event) -> bool:
         """Whether all that an event tells is noted already: it came again."""

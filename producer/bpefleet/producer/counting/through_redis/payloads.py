@@ -35,20 +35,18 @@ class Payloads:
             RedisError: Redis is lost.
         """
         try:
-            found = await asyncio.to_thread(self._read, wanted)
+            # No more than one byte too many is read, whatever somebody has put there.
+            found = await asyncio.to_thread(
+                answers,
+                self._connection,
+                wanted.items(),
+                lambda pipeline, item: pipeline.getrange(item[0], 0, item[1]),
+            )
         except asyncio.CancelledError:
             self._connection.give_up()  # its thread may be waiting for a server that is silent
             raise
         each = zip(wanted.items(), found, strict=True)
         return {key: payload for (key, most), payload in each if payload and len(payload) <= most}
-
-    def _read(self, wanted: Mapping[str, int]) -> list[bytes | None]:
-        # No more than one byte too many is read, whatever somebody has put there.
-        return answers(
-            self._connection,
-            wanted.items(),
-            lambda pipeline, item: pipeline.getrange(item[0], 0, item[1]),
-        )
 
     async def __aenter__(self) -> Self:
         return self

@@ -21,9 +21,9 @@ class Chunks(Sequence[tuple[Part, ...]]):
     def __init__(self, files: Files, ends: Iterable[tuple[int, int]] = ()) -> None:
         """Begin with the chunks that end at these places: a file's index, and a place in it."""
         self._files = files
-        self._last, self._places = array("Q"), array("Q")
-        for index, place in ends:
-            self.append(index, place)
+        ends = [*ends]
+        self._last = array("Q", (index for index, _ in ends))
+        self._places = array("Q", (place for _, place in ends))
 
     def append(self, index: int, place: int) -> None:
         """Add a chunk, from the end of the one before. Another thread may be reading."""
@@ -46,10 +46,10 @@ class Chunks(Sequence[tuple[Part, ...]]):
         last, end = self._last[chunk], self._places[chunk]
         if first == last:
             return ((first, start, end),)
-        extent = self._files.extent
+        extents = self._files.extents
         return (
-            (first, start, extent(first)),
-            *((index, 0, extent(index)) for index in range(first + 1, last)),
+            (first, start, extents[first]),
+            *((index, 0, extents[index]) for index in range(first + 1, last)),
             (last, 0, end),
         )
 
@@ -71,14 +71,14 @@ class Chunks(Sequence[tuple[Part, ...]]):
         if chunk == 0:
             return 0, 0
         index, place = self._last[chunk - 1], self._places[chunk - 1]
-        return (index, place) if place < self._files.extent(index) else (index + 1, 0)
+        return (index, place) if place < self._files.extents[index] else (index + 1, 0)
 
     def hang_together(self) -> bool:
         """Whether each has something in it, and lies within the files."""
         count = len(self._files)
         before = (0, 0)
         for end in zip(self._last, self._places, strict=True):
-            if not (end > before and end[0] < count and 0 < end[1] <= self._files.extent(end[0])):
+            if not (end > before and end[0] < count and 0 < end[1] <= self._files.extents[end[0]]):
                 return False
             before = end
         return True

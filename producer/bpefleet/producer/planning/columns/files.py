@@ -31,6 +31,7 @@ class Files(Sequence[SourceFile]):
 
     Attributes:
         sources: For each which of the plan's sources it belongs to.
+        extents: For each what its segments count in, in all: see `SourceFile.extent`.
     """
 
     def __init__(self, files: Iterable[SourceFile] = ()) -> None:
@@ -38,8 +39,8 @@ class Files(Sequence[SourceFile]):
         self._formats = _Codes("H")
         self._names, self._called, self._versions = Texts(), Texts(), Texts()
         self._sizes, self._changed = array("Q"), array("q")
-        self._rows, self._expected = array("Q"), array("q")
-        self.sources = array("I")
+        self._expected = array("q")
+        self.extents, self.sources = array("Q"), array("I")
         self._frames: dict[int, tuple[int, ...]] = {}
         for file in files:
             self.append(file)
@@ -58,7 +59,7 @@ class Files(Sequence[SourceFile]):
         self._formats.append(file.format)
         self._names.append(name)
         self._changed.append(file.mtime_ns)
-        self._rows.append(file.rows)
+        self.extents.append(file.extent)
         self._expected.append(_UNKNOWN if file.expected is None else file.expected)
         self.sources.append(file.source)
         self._sizes.append(file.size)  # last: it is what `len` counts
@@ -78,58 +79,37 @@ class Files(Sequence[SourceFile]):
     def __getitem__(self, index: int | slice) -> SourceFile | list[SourceFile]:
         if isinstance(index, slice):
             return [self[each] for each in range(*index.indices(len(self)))]
-        index = range(len(self._sizes))[index]
-        return next(self.each(index, index + 1))
+        at = range(len(self._sizes))[index]
+        kind = self._formats.values[self._formats.codes[at]]
+        expected = self._expected[at]
+        return SourceFile(
+            self._folders.values[self._folders.codes[at]] + self._names[at],
+            self._sizes[at],
+            self._changed[at],
+            kind,
+            self.extents[at] if kind in ROWS else 0,
+            None if expected == _UNKNOWN else expected,
+            self.sources[at],
+            self._called[at],
+            self._frames.get(at, ()),
+            self._versions[at],
+        )
 
     def __iter__(self) -> Iterator[SourceFile]:
-        return self.each(0, len(self))
+        return map(self.__getitem__, range(len(self)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Files) and len(self) == len(other) and all(map(_same, self, other))
 
     __hash__ = None  # type: ignore[assignment]  # it can be added to
 
-    def each(self, first: int, end: int) -> Iterator[SourceFile]:
-        """Some of them, put together in half the time that each takes by its index."""
-        folders, formats = self._folders.values, self._formats.values
-        for start in range(first, end, _TOGETHER):
-            part = slice(start, min(start + _TOGETHER, end))
-            for index, folder, name, size, changed, kind, rows, expected, source in zip(
-                range(part.start, part.stop),
-                self._folders.codes[part],
-                self._names.part(part.start, part.stop),
-                self._sizes[part],
-                self._changed[part],
-                self._formats.codes[part],
-                self._rows[part],
-                self._expected[part],
-                self.sources[part],
-                strict=True,
-            ):
-                yield SourceFile(
-                    folders[folder] + name,
-                    size,
-                    changed,
-                    formats[kind],
-                    rows,
-                    None if expected == _UNKNOWN else expected,
-                    source,
-                    self._called[index],
-                    self._frames.get(index, ()),
-                    self._versions[index],
-                )
-
     def between(self, first: int, end: int) -> Between:
         """Some of them, to go through as often as one likes."""
         return Between(self, range(first, end))
 
-    def extent(self, index: int) -> int:
-        """What the segments of a file count in, in all: see `SourceFile.extent`."""
-        return self._rows[index] if self._formats[index] in ROWS else self._sizes[index]
-
     def is_compressed(self, index: int) -> bool:
         """Whether a file is."""
-        return "+" in self._formats[index]
+        return "+" in self._formats.values[self._formats.codes[index]]
 
     def texts(self) -> Iterator[tuple[int, int]]:
         """For each file its source, and bytes of text in it: see `SourceFile.text`."""
@@ -212,12 +192,13 @@ class Files(Sequence[SourceFile]):
 
     def _group(self, first: int, end: int) -> Group:
         part = range(first, end)
-        formats = [self._formats[index] for index in part]
-        rows, expected = self._rows[first:end], self._expected[first:end]
+        formats = [self._formats.values[code] for code in self._formats.codes[first:end]]
+        extents, expected = self.extents[first:end], self._expected[first:end]
+        rows = [n if kind in ROWS else 0 for n, kind in zip(extents, formats, strict=True)]
         frames = [self._frames.get(index, ()) for index in part] if self._frames else []
         called, versions = self._called.part(first, end), self._versions.part(first, end)
         return Group(
-            self._folders[first],
+            self._folders.values[self._folders.codes[first]],
             tuple(self._names.part(first, end)),
             tuple(self._sizes[first:end]),
             tuple(self._changed[first:end]),
@@ -241,14 +222,16 @@ class Files(Sequence[SourceFile]):
         self._folders.repeat(group.folder, count)
         if group.formats:
             self._formats.extend(group.formats)
+            each = zip(group.formats, group.rows or [0] * count, group.sizes, strict=True)
+            self.extents.extend(rows if kind in ROWS else size for kind, rows, size in each)
         else:
             self._formats.repeat(TEXT, count)
+            self.extents.extend(group.sizes)
         self._names.extend(group.names)
         for column, texts in ((self._called, group.called), (self._versions, group.versions)):
             for index, text in enumerate(texts, start=len(self)):
                 column.put(index, text)
         self._changed.extend(group.mtimes)
-        self._rows.extend(group.rows or [0] * count)
         self._expected.extend(
             _UNKNOWN if each is None else each for each in group.expected or [None] * count
         )
@@ -269,7 +252,7 @@ class Between:
         self.text = sum(text for _, text in islice(files.texts(), part.start, part.stop))
 
     def __iter__(self) -> Iterator[SourceFile]:
-        return self._files.each(self._part.start, self._part.stop)
+        return map(self._files.__getitem__, self._part)
 
 
 def _same(one: SourceFile, other: SourceFile) -> bool:
@@ -296,6 +279,3 @@ class _Codes:
     def extend(self, values: Sequence[str]) -> None:
         for value in values:
             self.append(value)
-
-    def __getitem__(self, index: int) -> str:
-        return self.values[self.codes[index]]

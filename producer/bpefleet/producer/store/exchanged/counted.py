@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
+    from bpefleet.producer.planning.columns.chunk_set import ChunkSet
     from bpefleet.producer.store.exchanged.journal import Exchanged
     from bpefleet.producer.store.exchanged.parts import Parts
     from bpefleet.producer.store.ledgers.settled import Settled
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 def read_counted(
     folder: Path, count: int, sources: Sequence[int] = ()
-) -> tuple[set[int], Totals, dict[int, Totals]]:
+) -> tuple[ChunkSet, Totals, dict[int, Totals]]:
     """The chunks that are counted, by a run's directory alone, their sums, and these by source.
 
     Args:
@@ -40,7 +41,8 @@ def read_counted(
     if sources:
         for source, more in elsewhere.by_source.items():
             by_source[source] = by_source.get(source, Totals()).plus(more)
-    return chunks | elsewhere.chunks, totals, by_source
+    chunks.update(elsewhere.chunks)
+    return chunks, totals, by_source
 
 
 def told_of(parts: Parts) -> Exchanging | None:

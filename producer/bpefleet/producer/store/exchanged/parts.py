@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from bpefleet.producer.planning.columns.chunk_set import ChunkSet
 from bpefleet.producer.store.ledgers.ledger_format import Totals
 from bpefleet.shared.wire.messages import Message, Natural, Part
 
@@ -90,7 +92,7 @@ class Held:
 
     id: int
     parts: tuple[Part, ...]
-    chunks: frozenset[int]
+    chunks: array[int]
     totals: Totals
     level: int = 0
 
@@ -129,7 +131,7 @@ class Parts:
     open: set[int] = field(default_factory=set)
     made: dict[int, tuple[Part, ...]] = field(default_factory=dict)
     taken: set[int] = field(default_factory=set)
-    chunks: set[int] = field(default_factory=set)
+    chunks: ChunkSet = field(default_factory=ChunkSet)
     sources: Sequence[int] = ()
     by_source: dict[int, Totals] = field(default_factory=dict)
 
@@ -148,7 +150,7 @@ class Parts:
                 self._begin(line)
             case Counted(chunk, part, totals):
                 if chunk not in self.chunks:
-                    self._hold(Held(chunk, (part,), frozenset((chunk,)), totals))
+                    self._hold(Held(chunk, (part,), array("Q", (chunk,)), totals))
             case Planned():
                 self._plan(line)
             case Reduced(unit, parts):
@@ -181,7 +183,7 @@ class Parts:
 
     def _hold(self, held: Held) -> None:
         self.held[held.id] = held
-        self.chunks |= held.chunks
+        self.chunks.update(held.chunks)
         self._sum_up(held)
 
     def _begin(self, line: Begun) -> None:
@@ -211,13 +213,13 @@ class Parts:
         for each in inputs:
             totals = totals.plus(each.totals)
             del self.held[each.id]
-        chunks = frozenset().union(*(each.chunks for each in inputs))
+        chunks = array("Q", sorted(chunk for each in inputs for chunk in each.chunks))
         level = 1 + max(each.level for each in inputs)
         made = Held(-1 - line.unit, found, chunks, totals, level)
         self.held[made.id] = made
 
     def _leave(self, held: int) -> None:
-        self.chunks -= self.held.pop(held).chunks
+        self.chunks.difference_update(self.held.pop(held).chunks)
         self.by_source = {}
         for left in self.held.values():
             self._sum_up(left)

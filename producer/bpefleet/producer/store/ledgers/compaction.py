@@ -9,8 +9,10 @@ turns at ranges of their hashes (see the kernel's `fold_files`).
 
 from __future__ import annotations
 
+from array import array
 from contextlib import contextmanager
 from functools import reduce
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from bpefleet.kernel import KernelError, PayloadError, PayloadInfo, fold_files
@@ -47,7 +49,7 @@ class CountsFile(NamedTuple):
     """
 
     path: Path
-    chunks: tuple[int, ...]
+    chunks: array[int]
     totals: Totals
     size: int
 
@@ -79,7 +81,7 @@ def put_together(
         OutputError: One of them cannot be read or is damaged, or the disk is full or fails.
     """
     if chunks is None:
-        chunks = {chunk for file in files for chunk in file.chunks}
+        chunks = chain.from_iterable(file.chunks for file in files)  # they have none in common
     totals = reduce(Totals.plus, (file.totals for file in files), Totals())
     found = tuple(sorted(chunks))
     head = FoldedHead(found, totals).to_bytes() + b"\n"
@@ -90,7 +92,7 @@ def put_together(
         with blamed([file.path for file in files]):
             written = target.with_name(target.name + TEMPORARY)
             info = fold_files(places, digest, written, len(head))
-    return CountsFile(target, found, totals, len(head) + info.raw_size)
+    return CountsFile(target, array("Q", found), totals, len(head) + info.raw_size)
 
 
 def adopted(
@@ -118,7 +120,7 @@ def adopted(
         if unread is not None:
             raise unread from None
         raise
-    return CountsFile(target, head.chunks, head.totals, len(line) + info.raw_size), info
+    return CountsFile(target, array("Q", head.chunks), head.totals, len(line) + info.raw_size), info
 
 
 def payload_places(paths: Sequence[Path]) -> list[tuple[Path, int]]:

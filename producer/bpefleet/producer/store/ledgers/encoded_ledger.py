@@ -15,6 +15,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.producer.files.atomic import open_regular, reading, sync_folder, unwritable
+from bpefleet.producer.planning.columns.chunk_set import ChunkSet
 from bpefleet.producer.store.ledgers.ledger_format import Totals
 from bpefleet.shared.errors import OutputError
 from bpefleet.shared.stores.places import place_of
@@ -57,7 +58,7 @@ class EncodedLedger:
         Raises:
             OutputError: It cannot be read or written, or is damaged.
         """
-        self.chunks: set[int] = set()
+        self.chunks = ChunkSet()
         self.pieces: dict[int, Encoded] = {}
         self.totals = Totals()
         self.by_source: dict[int, Totals] = {}
@@ -111,7 +112,7 @@ class EncodedLedger:
 
 def read_encoded(
     folder: Path, count: int, sources: Sequence[int] = ()
-) -> tuple[set[int], Totals, dict[int, Totals], tuple[int, int]]:
+) -> tuple[ChunkSet, Totals, dict[int, Totals], tuple[int, int]]:
     """Which chunks have a line, their sums, these by source, their tokens and documents.
 
     Args:
@@ -131,7 +132,7 @@ def read_encoded(
             by_source[sources[chunk]] = before.plus(_sums(each))
     found = list(lines.values())
     written = sum(each.tokens for each in found), sum(each.documents for each in found)
-    return set(lines), totals, by_source, written
+    return ChunkSet(lines), totals, by_source, written
 
 
 def _sums(each: Encoded) -> Totals:

@@ -28,14 +28,17 @@ a block of each at a time.
 from __future__ import annotations
 
 import logging
+from array import array
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
+from itertools import chain
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from bpefleet.kernel import FoldedCounts, PayloadError, PayloadInfo, check_file
 from bpefleet.producer.files.atomic import remove_all, remove_temporary, write_atomically
+from bpefleet.producer.planning.columns.chunk_set import ChunkSet
 from bpefleet.producer.store.ledgers.compaction import (
     CountsFile,
     adopted,
@@ -119,7 +122,7 @@ class Ledger:
         Raises:
             OutputError: A file cannot be read, or says nothing that makes sense.
         """
-        self.chunks: set[int] = set()
+        self.chunks = ChunkSet()
         self.totals = Totals()
         self.by_source: dict[int, Totals] = {}
         self.still = Lock()
@@ -178,11 +181,11 @@ class Ledger:
             wrong.append(None)
             if chunk not in self.chunks:
                 sources.setdefault(self._source_of(chunk), []).append(found)
-        for of_source in sources.values():
-            self._put(of_source)
+        for source, of_source in sources.items():
+            self._put(source, of_source)
         return wrong
 
-    def _put(self, found: Sequence[_Checked]) -> None:
+    def _put(self, source: int, found: Sequence[_Checked]) -> None:
         """Write some chunks of a source as a part or a group."""
         first, chunks = found[0], {each.chunk for each in found}
         totals: Counted | Totals = first.counted
@@ -199,11 +202,11 @@ class Ledger:
             with suppress(OSError):  # it may have its name already
                 path.unlink(missing_ok=True)
             raise
-        source = self._source_of(first.chunk)
         sums, size = Totals().plus(totals), len(head) + 1 + len(payload)
         with self.still:
-            self._note(CountsFile(path, tuple(chunks), sums, size), [each.info for each in found])
-        self.untidy |= bool(self._due(source))
+            made = CountsFile(path, array("Q", chunks), sums, size)
+            self._note(made, [each.info for each in found])
+            self.untidy |= bool(due(self._files[source], COMPACT_AT))
 
     def tidy(self) -> None:
         """Put files together as far as it is time for that: beside whoever shows or adds.
@@ -311,7 +314,8 @@ class Ledger:
 
     def _join(self, source: int, files: Sequence[CountsFile]) -> None:
         """Put some files of a source into one, and remove them."""
-        target = self._folder / joined_name([chunk for file in files for chunk in file.chunks])
+        chunks = array("Q", chain.from_iterable(file.chunks for file in files))
+        target = self._folder / joined_name(chunks)
         try:
             made = put_together(target, files, self._digest)
         except OutputError:

@@ -24,7 +24,8 @@ def checked(counted: Counted, payload: bytes, digest: bytes) -> PayloadInfo:
         digest: What its counts must depend on.
 
     Raises:
-        PayloadError: It may not.
+        PayloadError: It may not: its message says what cannot be, or differs from it, or it counts
+            more than a chunk can hold.
     """
     demand_plausible(counted)
     info = Counts.check_payload(
@@ -34,7 +35,10 @@ def checked(counted: Counted, payload: bytes, digest: bytes) -> PayloadInfo:
         max_entries=counted.bytes_read,
         max_text=counted.text_bytes,
     )
-    _demand_fit(counted, info)
+    fits = (counted.pretokens, counted.unique) == (info.pretokens, info.unique)
+    # No pre-token is empty, so that the sum of all is bounded by the corpus.
+    if not (fits and info.pretokens <= counted.bytes_read):
+        raise PayloadError(_UNTRUE)
     return info
 
 
@@ -48,16 +52,4 @@ def demand_plausible(counted: Counted) -> None:
     bounded = 0 <= counted.seconds < _MOST and 0 <= counted.peak_rss < _MOST and 0 <= read < _MOST
     parts = all(0 <= n <= read for n in (counted.replaced, counted.unmatched))
     if not (bounded and parts and 0 <= counted.absent <= counted.records < _MOST):
-        raise PayloadError(_UNTRUE)
-
-
-def _demand_fit(counted: Counted, info: PayloadInfo) -> None:
-    """Refuse a payload that differs from its message, or counts more than a chunk can hold.
-
-    Raises:
-        PayloadError: It is so.
-    """
-    fits = (counted.pretokens, counted.unique) == (info.pretokens, info.unique)
-    # No pre-token is empty, so that the sum of all is bounded by the corpus.
-    if not (fits and info.pretokens <= counted.bytes_read):
         raise PayloadError(_UNTRUE)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+from array import array
 from contextlib import contextmanager, suppress
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from bpefleet.producer.planning.columns.chunk_set import ChunkSet
 from bpefleet.producer.store.ledgers.compaction import CountsFile
 from bpefleet.producer.store.ledgers.ledger_format import (
     DamagedError,
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def read_index(folder: Path, count: int | None = None) -> tuple[set[int], Totals]:
+def read_index(folder: Path, count: int | None = None) -> tuple[ChunkSet, Totals]:
     """Which chunks are folded, and their sums, without reading the counts themselves.
 
     Args:
@@ -85,13 +87,13 @@ class Standing:
         Raises:
             OutputError: The folder is none, or cannot be read.
         """
-        self.chunks: set[int] = set()
+        self.chunks = ChunkSet()
         self.replaced: list[Path] = []
         self._known = files_in(folder)
         self._count = count
         self._demand = demand
         self._check = check
-        self._taken: list[tuple[int, ...]] = []
+        self._taken: list[array[int]] = []
 
     def __iter__(self) -> Iterator[CountsFile]:
         """Look.
@@ -112,7 +114,7 @@ class Standing:
         with self._judged(path), suppress(FileNotFoundError):  # it was put together just now
             chunks, totals = said_by(path, self._count)
             size = path.stat().st_size
-            file = CountsFile(path, tuple(chunks), Totals().plus(totals), size)
+            file = CountsFile(path, array("Q", sorted(chunks)), Totals().plus(totals), size)
             if self._demand:
                 self._demand(file)
             return file
