@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bpefleet.producer.observing.snapshot import SNAPSHOT
 from bpefleet.shared.errors import FullError
 from bpefleet.shared.exchange.place import exchange_at
 from bpefleet.shared.stores.listing import found
@@ -17,6 +19,9 @@ from bpefleet.shared.stores.writing import put
 from tests.acceptance.test_corpora import DOCUMENTS, text
 from tests.artifacts import artifacts
 from tests.command import bpefleet
+from tests.eventually import eventually
+from tests.faults.corpora import few_chunks
+from tests.faults.launcher import Launcher, failed_kinds
 from tests.stores.serving import Relay, served
 
 if TYPE_CHECKING:
@@ -68,6 +73,44 @@ def test_a_store_that_fails_now_and_then(s3_server: str, bucket: str, tmp_path: 
     left = [entry.location.url for entry in found(f"{bucket}/exchange/")[0]]
     assert left == [f"{bucket}/exchange/precious"]
     assert "SECRET" not in history
+
+
+@pytest.mark.slow
+def test_a_store_that_is_slow_is_told_of_and_waited_for(
+    s3_server: str, bucket: str, environment: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Meanwhile the producer goes on as ever, and in the end nothing shows that it was slow."""
+    task, out, open_again = few_chunks(tmp_path), tmp_path / "run", threading.Event()
+
+    def turn(method: str, path: str) -> str:
+        if method == "PUT" and path.endswith(".counts"):
+            open_again.wait()
+        return ""
+
+    def now() -> dict[str, Any]:
+        shown = out / SNAPSHOT
+        return dict(json.loads(shown.read_bytes())) if shown.exists() else {}
+
+    def slow() -> dict[str, Any]:
+        seen = now()
+        return seen if seen.get("slow") == 2 else {}
+
+    with served(Relay(s3_server, turn)) as url, Launcher(tmp_path / "logs") as launch:
+        environment.setenv("AWS_ENDPOINT_URL", url)
+        try:
+            run = launch(*task.train(out), "--workers", 2, "--exchange", f"{bucket}/exchange/")
+            told = eventually(slow)
+            lines = bpefleet("status", out).stdout
+            eventually(lambda: now()["updated"] > told["updated"])
+            assert "2 workers at leaving counts in the exchange, for " in lines
+            assert (told["counted"], told["workers"], told["retries"]) == (0, 2, 0)
+            assert told["slow_since"] < told["updated"] - 10
+        finally:
+            open_again.set()
+        run.succeeds()
+        assert found(f"{bucket}/exchange/")[0] == []
+    task.check(out)
+    assert failed_kinds(out) == set()
 
 
 @pytest.mark.parametrize(

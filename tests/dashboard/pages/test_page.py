@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -179,6 +180,21 @@ def test_merging_is_shown_and_what_it_makes_is_text(
         assert page.page.locator("#latest code").all_inner_texts()[1] == " the"
         assert page.page.locator("#longest code").get_attribute("title") == "512 bytes"
         assert page.page.locator("#tokens img").count() == 0
+
+
+def test_an_exchange_that_is_full_or_slow_is_told(
+    browser: Browser, board: Dashboard, connection: Redis
+) -> None:
+    now = sample_snapshot(full=3, full_since=time.time() - 3700, slow=2)
+    slow = replace(now, full=0, slow_since=time.time() - 7300, updated=now.updated + 1)
+    with opened(browser, board) as page:
+        post(connection, now, sample_detail())
+        page.open("/runs/sample")
+        page.shows("#notice", re.compile(r"no room for 3 chunks or sums, for 1 h.*Make room"))
+        post(connection, slow, sample_detail())
+        page.shows("#notice", re.compile(r"leaving counts in the exchange for 2 h.*: 2"))
+        post(connection, replace(slow, slow=0, updated=slow.updated + 1), sample_detail())
+        expect(page.page.locator("#notice")).to_be_hidden()
 
 
 @pytest.mark.slow

@@ -35,8 +35,11 @@ def test_what_lies_in_an_exchange() -> None:
     assert "  sums     3 of 5 made in the exchange; 40 parts are there, 2.0 kB" in shown
     assert not [line for line in lines(sample_snapshot(exchange=None)) if "sums" in line]
     assert not [line for line in shown if "full" in line]
-    full = [line for line in lines(sample_snapshot(full=3)) if line.startswith("  full ")]
-    assert "no room for 3 of them: make room" in full[0]
+    now = sample_snapshot(full=3, slow=2)
+    told = replace(now, full_since=now.updated - 25, slow_since=now.updated - 12)
+    waits = [line for line in lines(told) if line.startswith(("  full ", "  slow "))]
+    assert "no room for 3 of them, for 25.0 s: make room" in waits[0]
+    assert "2 workers at leaving counts in the exchange, for 12.0 s: see to" in waits[1]
 
 
 def test_nothing_of_it_before() -> None:

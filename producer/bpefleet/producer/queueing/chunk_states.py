@@ -35,12 +35,14 @@ class InFlight:
         worker: Who was at it at the last look; None if nobody was.
         doing: What that worker did with it.
         since: Unix seconds since when that worker has been seen at it.
+        doing_since: Likewise doing that.
     """
 
     attempt: str | None = None
     worker: str | None = None
     doing: str = ""
     since: float = 0.0
+    doing_since: float = 0.0
 
 
 class ChunkStates:
@@ -154,16 +156,23 @@ class ChunkStates:
         """All chunks that workers are at, as just read from Redis: who, and doing what."""
         self._at = {worker: chunk for chunk, (worker, _) in started.items()}
         for chunk, flight in self.in_flight.items():
-            before = flight.worker
+            before, did = flight.worker, flight.doing
             flight.worker, flight.doing = started.get(chunk, (None, ""))
             if flight.worker is None:
-                flight.since = 0.0
+                flight.since = flight.doing_since = 0.0
             elif flight.worker != before:
-                flight.since = time.time()
+                flight.since = flight.doing_since = time.time()
+            elif flight.doing != did:
+                flight.doing_since = time.time()
 
     def running(self) -> list[tuple[int, str]]:
         """The chunks that workers are at, by index, and who is."""
         return sorted((c, f.worker) for c, f in self.in_flight.items() if f.worker is not None)
+
+    def since_when(self, doing: str) -> list[float]:
+        """Of all workers that do this: since when each has been seen at it, in Unix seconds."""
+        flights = self.in_flight.values()
+        return [each.doing_since for each in flights if each.worker and each.doing == doing]
 
     def work_of(self, worker: str) -> tuple[int | None, str, float]:
         """The chunk that a worker is at, what it does with it, and since when (Unix seconds)."""
@@ -198,7 +207,7 @@ class ChunkStates:
         self.folded.add(chunk)
         self.in_flight.pop(chunk, None)
         self.failed.pop(chunk, None)
-        self.retries.full.discard(chunk)
+        self.retries.full.pop(chunk, None)
 
     def undo(self, chunks: Iterable[int]) -> None:
         """Results that were in the run directory are of no use after all: they are made again."""

@@ -8,6 +8,7 @@ differently (its worker died, memory ran out, time ran out, Redis was away) is f
 from __future__ import annotations
 
 import heapq
+import time
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
@@ -33,12 +34,13 @@ class Retries:
 
     Attributes:
         made: How often a chunk was tried again, in all.
-        full: The chunks whose last attempt found the exchange full.
+        full: The chunks whose last attempt found the exchange full, each with the Unix seconds
+            since when all attempts have.
     """
 
     def __init__(self) -> None:
         self.made = 0
-        self.full: set[int] = set()
+        self.full: dict[int, float] = {}
         self._backing_off: list[tuple[float, int]] = []
         self._failed: Counter[int] = Counter()
 
@@ -48,9 +50,9 @@ class Retries:
     def pause(self, chunk: int, failure: Failed) -> float | None:
         """Note a failed attempt; seconds until another, or None if none can help."""
         if failure.kind == FullError.__name__:
-            self.full.add(chunk)
+            self.full.setdefault(chunk, time.time())
             return _FULL_PAUSE
-        self.full.discard(chunk)
+        self.full.pop(chunk, None)
         before = self._failed[chunk]
         self._failed[chunk] += 1
         return PAUSES[before] if failure.may_heal and before < RETRIES else None

@@ -61,6 +61,9 @@ REFUSED_FIELD: Final = "refused"
 STAGE_FIELD: Final = "stage"
 """Field of a running job's hash that tells what its work-horse is at."""
 
+PUBLISH: Final = "publish"
+"""The stage in which a work-horse leaves counts: in Redis, or in an exchange."""
+
 LOG_FIELD: Final = "log"
 """Field of a running job's hash with the last lines of its log, as of the stage's beginning."""
 

@@ -70,7 +70,7 @@ def publish(
         payload = encode(counts, digest)
         sha256 = job.signer.fingerprint(payload)
     key, file = keys.payload_key(run, chunk, secrets.token_hex(8)), ""
-    with stages.stage("publish"):
+    with stages.stage(keys.PUBLISH):
         if exchange is None:
             put(job, key, payload)
         else:
@@ -96,7 +96,7 @@ def publish(
         read_seconds=tally.read_seconds,
         scan_seconds=stages.seconds["count"] - tally.read_seconds,
         encode_seconds=stages.seconds["encode"],
-        publish_seconds=stages.seconds["publish"],
+        publish_seconds=stages.seconds[keys.PUBLISH],
         records=tally.records,
         absent=tally.absent,
         file=file,

@@ -18,6 +18,7 @@ from bpefleet.producer.store.directory import PLAN, RunDirectory
 from bpefleet.producer.store.history import read_attempts
 from bpefleet.producer.store.opening import read_settled
 from bpefleet.shared.errors import QueueError, UsageError
+from bpefleet.shared.process.amounts import several
 from bpefleet.shared.process.text import json_text, line, printable
 from bpefleet.shared.wire.keys import status_key
 from bpefleet.shared.wire.kinds import KINDS
@@ -154,10 +155,20 @@ def _exchanging(now: Snapshot) -> Iterable[str]:
             f"parts are there, {_size(there.bytes)}"
         )
     if now.full and now.producer:
+        long = _for(now.full_since, now)
         yield (
-            f"  full     the exchange has no room for {now.full:,} of them: make room, and the run "
-            "goes on by itself; or stop it (Ctrl-C), and resume it later"
+            f"  full     the exchange has no room for {now.full:,} of them{long}: "
+            "make room, and the run goes on by itself; or stop it (Ctrl-C), and resume it later"
         )
+    if now.slow and now.producer:
+        yield (
+            f"  slow     {several(now.slow, 'worker')} at leaving counts in the exchange"
+            f"{_for(now.slow_since, now)}: see to its disk, store or network; the run goes on"
+        )
+
+
+def _for(since: float, now: Snapshot) -> str:
+    return f", for {_span(now.updated - since)}" if since else ""
 
 
 def _stage(now: Snapshot) -> Iterable[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +12,7 @@ from bpefleet.producer.observing.expected_text import ExpectedText
 from bpefleet.producer.observing.pace import Pace
 from bpefleet.producer.progress.step import step_of
 from bpefleet.producer.store.mixture import source_views
+from bpefleet.shared.wire.keys import PUBLISH
 from bpefleet.shared.wire.shown.status import (
     MOST_FAILED,
     MOST_RUNNING,
@@ -22,7 +24,7 @@ from bpefleet.shared.wire.shown.status import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from bpefleet.producer.observing.status_file import StatusFile
     from bpefleet.producer.planning.plan import Plan
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 
 _RATE_OVER: Final = 30.0
 """Seconds over which the rate of counting is taken."""
+_SLOW: Final = 10.0
+"""Seconds to leave a chunk's counts, some MB of them, in an exchange: more are many."""
 
 
 class CountingView:
@@ -88,6 +92,8 @@ class CountingView:
         self._pace.see(counted)
         total = self._expected.total(ledger.chunks, counted)
         running = states.running()
+        exchange, full = ledger.exchanging, sweep.full if sweep else []
+        slow = _for_long(states.since_when(PUBLISH)) if exchange else []
         describe = self._plan.describe
         snapshot = self._status.show(
             replace(
@@ -112,11 +118,14 @@ class CountingView:
                 holding=states.held,
                 redis_memory=sweep.redis_memory if sweep else 0,
                 unfolded=sweep.unfolded if sweep else 0,
-                full=sweep.full if sweep else 0,
+                full=len(full),
+                full_since=min(full, default=0.0),
+                slow=len(slow),
+                slow_since=min(slow, default=0.0),
                 records=ledger.totals.records,
                 absent=ledger.totals.absent,
                 sources=source_views(self._plan, ledger.by_source),
-                exchange=ledger.exchanging,
+                exchange=exchange,
                 tokens=ledger.tokens,
                 documents=ledger.documents,
             )
@@ -146,3 +155,7 @@ class CountingView:
             )
             for chunk, failed in nsmallest(MOST_FAILED, states.failed.items())
         ]
+
+
+def _for_long(since: Iterable[float]) -> list[float]:
+    return [begun for begun in since if begun < time.time() - _SLOW]

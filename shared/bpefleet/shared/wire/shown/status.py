@@ -217,6 +217,9 @@ class Snapshot(Message, frozen=True):
         written: Of these tokens those in shards.
         exchange: What lies in its exchange; None without one.
         full: Chunks and sums that wait for room in it.
+        full_since: Unix seconds since when the first of them does.
+        slow: Workers that have been leaving counts in it for long.
+        slow_since: Unix seconds since when the first of them has.
     """
 
     run: str
@@ -261,6 +264,9 @@ class Snapshot(Message, frozen=True):
     written: Int = 0
     exchange: Exchanging | None = None
     full: Natural = 0
+    full_since: float = 0.0
+    slow: Natural = 0
+    slow_since: float = 0.0
 
     @property
     def all_running(self) -> int:
