@@ -3,50 +3,23 @@
 use std::ops::ControlFlow;
 
 use bpefleet_core::count::{CountError, Errors};
-use bpefleet_core::encode::{self, Options, Output, Special, Vocabulary, VocabularyError};
+use bpefleet_core::encode::{self, Options, Output, Special};
 use bpefleet_core::offsets;
 use bpefleet_core::scan::Pattern;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyIterator, PyList, PyString};
+use pyo3::types::{PyList, PyString};
 
 use crate::bytes::{unsearchable, Bytes, Memory};
 use crate::counts::{errors_of, pattern_of};
+use crate::encoded::Encoded;
 use crate::errors::{from_count, guarded};
 use crate::integers::Integers;
 use crate::ticker::Ticker;
+use crate::vocabulary;
 
 /// Text of fewer bytes is encoded with the GIL held: to release it takes as long.
 const SHORT: usize = 1 << 10;
-
-/// Ids of documents.
-#[pyclass(module = "bpefleet.kernel", name = "Encoded", frozen)]
-pub(crate) struct Encoded {
-    ids: Py<Integers>,
-    ends: Py<Integers>,
-    replaced: u64,
-}
-
-#[pymethods]
-impl Encoded {
-    /// All ids, document after document: 32 bits each. None if they were only counted.
-    #[getter]
-    fn ids(&self, py: Python<'_>) -> Py<Integers> {
-        self.ids.clone_ref(py)
-    }
-
-    /// For each document the number of ids up to its end: 64 bits each.
-    #[getter]
-    fn ends(&self, py: Python<'_>) -> Py<Integers> {
-        self.ends.clone_ref(py)
-    }
-
-    /// Sequences of bytes that were not UTF-8, and replaced.
-    #[getter]
-    fn replaced(&self) -> u64 {
-        self.replaced
-    }
-}
 
 /// Encodes text by a vocabulary, a split rule and special tokens.
 ///
@@ -77,7 +50,6 @@ impl Encoder {
     #[new]
     #[pyo3(signature = (ranks, pattern, special_tokens = None, *, merges = None, ignore_merges = false))]
     fn new(
-        py: Python<'_>,
         ranks: &Bound<'_, PyAny>,
         pattern: &str,
         special_tokens: Option<&Bound<'_, PyAny>>,
@@ -86,35 +58,13 @@ impl Encoder {
     ) -> PyResult<Self> {
         let pattern = Some(pattern).filter(|name| !name.is_empty());
         let pattern: Option<Pattern> = pattern.map(pattern_of).transpose()?;
-        // Bytes in a row, as the vocabulary may come without an object for each token.
-        let (mut bytes, mut ends) = (Vec::new(), Vec::new());
-        for item in items(ranks)? {
-            let (token, id): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item?.extract()?;
-            bytes.extend_from_slice(token.cast::<PyBytes>()?.as_bytes());
-            ends.push((bytes.len(), id.extract::<u32>()?));
-        }
-        let mut start = 0;
-        let vocabulary: Vec<_> = ends
-            .into_iter()
-            .map(|(end, id)| (&bytes[std::mem::replace(&mut start, end)..end], id))
-            .collect();
-        let mut special = Vec::new();
-        for item in special_tokens.map(items).transpose()?.into_iter().flatten() {
-            special.push(item?.extract::<(String, u32)>()?);
-        }
+        let special = vocabulary::special_tokens(special_tokens)?;
         let special: Vec<_> = special
             .iter()
             .map(|(token, id)| (&token[..], *id))
             .collect();
         guarded(|| {
-            let vocabulary = py.detach(|| match &merges {
-                Some(merges) => {
-                    let merges: Vec<_> = merges.iter().map(|(a, b)| (&a[..], &b[..])).collect();
-                    Vocabulary::from_merges(&vocabulary, &merges, ignore_merges)
-                }
-                None => Vocabulary::from_ranks(&vocabulary),
-            });
-            let vocabulary = vocabulary.map_err(|error| from_vocabulary(&error))?;
+            let vocabulary = vocabulary::read(ranks, merges.as_deref(), ignore_merges)?;
             let encoder = encode::Encoder::new(vocabulary, pattern, &special);
             Ok(Self {
                 encoder: encoder.map_err(|error| unsearchable(&error))?,
@@ -382,20 +332,10 @@ impl Encoder {
                 });
                 let failed =
                     |error: CountError| from_count(py, error.behind(first), ticker.into_raised());
-                let encoded = encoded.map_err(failed)?;
-                Ok(Encoded {
-                    ids: Py::new(py, Integers::ids(encoded.ids))?,
-                    ends: Py::new(py, Integers::ends(encoded.ends))?,
-                    replaced: encoded.replaced,
-                })
+                Encoded::of(py, encoded.map_err(failed)?)
             })
         })
     }
-}
-
-/// The items of a mapping, one after the other.
-fn items<'py>(mapping: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyIterator>> {
-    mapping.call_method0("items")?.try_iter()
 }
 
 /// A text whose surrogates without their other halves are U+FFFD, as tiktoken mends it.
@@ -403,8 +343,4 @@ fn mend<'py>(text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
     let units = text.call_method1("encode", ("utf-16", "surrogatepass"))?;
     let mended = units.call_method1("decode", ("utf-16", "replace"))?;
     Ok(mended.cast_into()?)
-}
-
-fn from_vocabulary(error: &VocabularyError) -> PyErr {
-    PyValueError::new_err(error.to_string())
 }

@@ -17,6 +17,7 @@
 mod bytes;
 mod counts;
 mod cutter;
+mod encoded;
 mod encoder;
 mod errors;
 mod folded;
@@ -27,6 +28,7 @@ mod merge;
 mod sampler;
 mod stored;
 mod ticker;
+mod vocabulary;
 mod words;
 
 use pyo3::prelude::*;
@@ -43,7 +45,9 @@ mod _kernel {
     #[pymodule_export]
     use crate::cutter::Cutter;
     #[pymodule_export]
-    use crate::encoder::{Encoded, Encoder};
+    use crate::encoded::Encoded;
+    #[pymodule_export]
+    use crate::encoder::Encoder;
     #[pymodule_export]
     use crate::errors::{
         CountOverflow, InvalidUtf8, JsonLineError, KernelError, KernelPanic, MergeTooLarge,

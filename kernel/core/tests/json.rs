@@ -1,5 +1,7 @@
 //! The texts of JSON Lines, and what is none. The grammar as a whole is compared with Python's.
 
+use std::fmt::Write as _;
+
 use bpefleet_core::json::{texts, Texts};
 
 /// The texts of `lines` at `text`.
@@ -73,6 +75,43 @@ fn a_record_s_own_key_with_dots_comes_before_the_way() {
     assert_eq!(
         reason(r#"{"a.b":5}"#),
         "has a number as \"a.b\", neither a string nor null"
+    );
+}
+
+#[test]
+fn characters_written_as_escapes_with_anything_between() {
+    let characters = ["a", "ä", "ж", "字", "😀", "\u{7ff}", "\u{800}", "\u{ffff}"];
+    for between in [
+        "", " ", ", ", "123456", "1234567", "12345678", "\n", "\"", "é", "\\u",
+    ] {
+        for length in [1, 2, 21, 22, 40, 100] {
+            let words = characters.iter().cycle().take(length);
+            let text = words
+                .map(|character| character.repeat(3))
+                .collect::<Vec<_>>();
+            let text = text.join(between);
+            let mut line = String::from("{\"text\":\"");
+            for character in text.chars() {
+                if between.contains(character) && character.is_ascii() {
+                    match character {
+                        '\n' => line.push_str("\\n"),
+                        '"' | '\\' => line.extend(['\\', character]),
+                        _ => line.push(character),
+                    }
+                } else {
+                    for unit in character.encode_utf16(&mut [0; 2]) {
+                        write!(line, "\\u{unit:04X}").expect("room");
+                    }
+                }
+            }
+            line.push_str("\"}");
+            assert_eq!(found(&line), [text], "{line}");
+        }
+    }
+    let bad = r#"{"a":{"b":"\u0436\u0436\u0436 \u043g........"}}"#;
+    assert_eq!(
+        reason(bad),
+        "is no JSON: there is a \\u without four hexadecimal digits at its byte 31"
     );
 }
 

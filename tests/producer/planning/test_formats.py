@@ -317,6 +317,30 @@ def test_json_that_is_no_lines_is_counted_with_a_warning(tmp_path: Path) -> None
     assert "JSON is counted as it stands" in said[0]
 
 
+def test_tables_of_values_are_counted_with_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    csv = 'id,words\n1,"two\nlines"\n2,one\n'
+    (tmp_path / "a.csv").write_text(csv)
+    (tmp_path / "b.CSV.gz").write_bytes(gzip.compress(csv.encode()))
+    (tmp_path / "c.tsv").write_text(csv.replace(",", "\t"))
+    (tmp_path / "d.csvs.txt").write_text(csv)
+    with logged() as said:
+        assert len(find_files([tmp_path])) == 4
+    assert [message.count(str(tmp_path)) for message in said] == [2, 1]
+    assert "CSV is counted as it stands" in said[0]
+    commands = [message.partition("-c ")[2].partition("; --format")[0][1:-1] for message in said]
+    named = [commands[0].replace("FILE", "a.csv"), commands[1].replace("FILE", "c.tsv")]
+    monkeypatch.chdir(tmp_path)
+    exec("; ".join(named), {})  # noqa: S102  what a user would give to a Python of their own
+    for name in ("a.csv", "c.tsv"):
+        table = parquet.read_table(tmp_path / f"{name}.parquet")
+        assert table["words"].to_pylist() == ["two\nlines", "one"]
+    with logged() as said:
+        find_files([tmp_path / "a.csv"], asked="text")
+    assert not said
+
+
 @pytest.mark.parametrize(
     ("data", "is_text"),
     [

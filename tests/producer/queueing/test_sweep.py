@@ -241,3 +241,23 @@ def test_what_is_queued_or_running_is_left_alone(at_bench: Any) -> None:
         assert bench.redis.keys("rq:job:*") == [f"rq:job:{job_id(bench.plan.run, 0)}".encode()]
 
     at_bench(test)
+
+
+def test_a_redis_that_throws_keys_away_is_told_of_once(
+    at_bench: Any, connection: Redis, caplog: pytest.LogCaptureFixture
+) -> None:
+    before: Any = connection.config_get("maxmemory*")
+    connection.config_set("maxmemory-policy", "allkeys-lru")
+    try:
+
+        async def test(bench: Bench) -> None:
+            assert "noeviction" not in caplog.text  # without a limit nothing is thrown away
+            bench.redis.config_set("maxmemory", "1gb")
+            await bench.look()
+            await bench.look()
+
+        at_bench(test)
+    finally:
+        for name, value in before.items():
+            connection.config_set(name, str(value))
+    assert caplog.text.count("maxmemory-policy allkeys-lru") == 1

@@ -47,10 +47,14 @@ pub(super) struct List {
 }
 
 impl List {
-    /// A list with room for so many.
-    pub(super) fn with_capacity(number: usize) -> Self {
-        let mut ids = Vec::with_capacity(number);
-        prefer_large(ids.spare_capacity_mut());
+    /// A list with room for so many, in this memory if that is enough.
+    pub(super) fn new(memory: Vec<u32>, number: usize) -> Self {
+        let mut ids = memory;
+        ids.clear();
+        if ids.capacity() < number {
+            ids.reserve_exact(number);
+            prefer_large(ids.spare_capacity_mut());
+        }
         Self {
             ids,
             recent: [0; RECENT],

@@ -1,17 +1,22 @@
 //! Documents, by one thread or several.
 
+use std::mem::take;
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use super::batch::{Batch, Ids, List, Number};
+use super::gathered::Gathered;
 use super::{Encoder, Special};
 use crate::count::{decode, Blocks, CountError, Errors, TICK};
 use crate::scan::{scan, Sink};
 
-/// Bytes of text that a thread takes at once: some milliseconds.
-const SHARE: usize = 1 << 20;
+/// Bytes of text that a thread takes at once: a millisecond or two, and few enough for their ids
+/// to be in its cache.
+const SHARE: usize = 1 << 19;
+
+/// Bytes of text that are worth a thread's cache of pre-tokens.
+const LEAST: usize = 1 << 21;
 
 /// Room for so many ids is given back where they need less.
 const LARGE: usize = 1 << 12;
@@ -49,13 +54,44 @@ pub struct Encoded {
     pub replaced: u64,
 }
 
+impl Encoded {
+    /// Of parts in their order: `ids` has those of the first, and the parts have the others.
+    pub(super) fn of(parts: Vec<Part>, ids: Vec<u32>) -> Self {
+        let mut all = Self {
+            ids,
+            ..Self::default()
+        };
+        let mut before = 0;
+        for mut part in parts {
+            all.ids.append(&mut part.ids);
+            if before == 0 {
+                all.ends.append(&mut part.ends);
+            } else {
+                all.ends.extend(part.ends.iter().map(|end| before + end));
+            }
+            before += part.total;
+            all.replaced += part.replaced;
+        }
+        if all.ids.capacity() > LARGE {
+            all.ids.shrink_to_fit();
+        }
+        all
+    }
+}
+
 /// Of a share: its ids, the ends counted from its begin, and how many ids it has.
 #[derive(Default)]
-struct Part {
-    ids: Vec<u32>,
+pub(super) struct Part {
+    pub(super) ids: Vec<u32>,
     ends: Vec<u64>,
     total: u64,
     replaced: u64,
+}
+
+/// Room for the ids of nearly any text of so many bytes: what is not used takes no memory, and to
+/// make more took a quarter of the time on code.
+fn room_for(bytes: usize) -> usize {
+    bytes / 2
 }
 
 /// Document `i` is `data[offsets[i]..offsets[i + 1]]`.
@@ -85,18 +121,22 @@ impl Documents<'_> {
         let [first, .., last] = *self.offsets else {
             return Ok(Encoded::default());
         };
-        if options.threads < 2 || last - first < 2 * SHARE {
+        if options.threads < 2 || last - first < LEAST {
             let all = Share {
                 documents: 0..self.offsets.len() - 1,
                 bytes: first..last,
             };
-            return Ok(join(
-                vec![self.encode_share(&all, encoder, options, tick)?],
-                1,
-            ));
+            let mut part = self.encode_share(&all, encoder, options, Vec::new(), tick)?;
+            let ids = take(&mut part.ids);
+            return Ok(Encoded::of(vec![part], ids));
         }
         let shares = self.shares(options.special);
         self.encode_shares(&shares, encoder, options, tick)
+    }
+
+    /// How many bytes they have.
+    fn bytes(self) -> usize {
+        self.offsets.last().map_or(0, |end| end - self.offsets[0])
     }
 
     /// Divides the documents into shares of about as many bytes; long documents too, where the
@@ -138,45 +178,50 @@ impl Documents<'_> {
         options: &Options<'_>,
         tick: Tick<'_>,
     ) -> Result<Encoded, CountError> {
-        let results: Vec<_> = shares.iter().map(|_| Mutex::new(None)).collect();
         let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
         let (done, started) = (AtomicUsize::new(0), self.offsets[0]);
-        let work = |tick: Tick<'_>| {
+        let work = |gathered: &Gathered<'_>, tick: Tick<'_>| {
+            let mut memory = Vec::new();
             while !stop.load(Ordering::Relaxed) {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(share) = shares.get(at) else { break };
-                let result = self.encode_share(share, encoder, options, tick);
+                let result = self.encode_share(share, encoder, options, memory, tick);
                 // Shares before this one were begun before it, and go on to their ends: so the
-                // first error of all is among the results.
+                // first error of all is brought.
                 stop.fetch_or(result.is_err(), Ordering::Relaxed);
                 done.fetch_add(share.bytes.len(), Ordering::Relaxed);
-                *results[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+                memory = gathered.bring(at, result);
             }
         };
+        let room = match options.output {
+            Output::Ids => room_for(self.bytes()),
+            Output::Number => 0,
+        };
         let threads = options.threads.min(shares.len());
-        thread::scope(|scope| {
-            for _ in 1..threads {
-                scope.spawn(|| work(&mut |_| ControlFlow::Continue(())));
-            }
-            work(&mut |_| tick(started + done.load(Ordering::Relaxed)));
-        });
-        let results = results
-            .into_iter()
-            .map_while(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner));
-        Ok(join(results.collect::<Result<_, _>>()?, threads))
+        Gathered::all(shares.len(), room, |gathered| {
+            thread::scope(|scope| {
+                for _ in 1..threads {
+                    scope.spawn(|| work(gathered, &mut |_| ControlFlow::Continue(())));
+                }
+                work(gathered, &mut |_| {
+                    tick(started + done.load(Ordering::Relaxed))
+                });
+            });
+        })
     }
 
+    /// Encodes a share; the ids are in the memory that is given.
     fn encode_share(
         self,
         share: &Share,
         encoder: &Encoder,
         options: &Options<'_>,
+        memory: Vec<u32>,
         tick: Tick<'_>,
     ) -> Result<Part, CountError> {
         match options.output {
             Output::Ids => {
-                // What is not used takes no memory; to grow took a third of the time on code.
-                let list = List::with_capacity(share.bytes.len() / 2);
+                let list = List::new(memory, room_for(share.bytes.len()));
                 let (list, part) = self.write(share, encoder, options, list, tick)?;
                 Ok(Part {
                     ids: list.ids,
@@ -199,8 +244,7 @@ impl Documents<'_> {
         ids: I,
         tick: Tick<'_>,
     ) -> Result<(I, Part), CountError> {
-        let text = self.offsets.last().map_or(0, |end| end - self.offsets[0]);
-        encoder.at_desk(text / options.threads.max(1), |desk| {
+        encoder.at_desk(self.bytes() / options.threads.max(1), |desk| {
             let mut writer = Writer {
                 encoder,
                 options,
@@ -277,48 +321,5 @@ impl<I: Ids> Writer<'_, I> {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(CountError::Cancelled),
         }
-    }
-}
-
-/// Puts parts together, in order; in threads, as to write so much memory for the first time takes
-/// longer than to copy it.
-fn join(mut parts: Vec<Part>, threads: usize) -> Encoded {
-    let mut all = Encoded::default();
-    let mut before = 0;
-    for part in &mut parts {
-        if before == 0 {
-            all.ends.append(&mut part.ends);
-        } else {
-            all.ends.extend(part.ends.iter().map(|end| before + end));
-        }
-        before += part.total;
-        all.replaced += part.replaced;
-    }
-    if parts.len() == 1 {
-        all.ids = parts.remove(0).ids;
-        if all.ids.capacity() > LARGE {
-            all.ids.shrink_to_fit();
-        }
-        return all;
-    }
-    let total = parts.iter().map(|part| part.ids.len()).sum();
-    all.ids = vec![0; total];
-    thread::scope(|scope| {
-        let mut rest = &mut all.ids[..];
-        for parts in parts.chunks(parts.len().div_ceil(threads.max(1))) {
-            let length = parts.iter().map(|part| part.ids.len()).sum();
-            let (places, behind) = rest.split_at_mut(length);
-            rest = behind;
-            scope.spawn(|| copy(parts, places));
-        }
-    });
-    all
-}
-
-fn copy(parts: &[Part], mut places: &mut [u32]) {
-    for part in parts {
-        let (these, rest) = places.split_at_mut(part.ids.len());
-        these.copy_from_slice(&part.ids);
-        places = rest;
     }
 }

@@ -33,6 +33,7 @@ mod batch;
 mod cache;
 mod chain;
 mod documents;
+mod gathered;
 mod greedy;
 mod key;
 mod lane;

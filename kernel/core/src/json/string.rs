@@ -2,6 +2,9 @@
 
 use super::cursor::{Cursor, Fault};
 
+/// Bytes of characters that are handed on together, at the most.
+const RUN: usize = 64;
+
 impl Cursor<'_> {
     /// Passes a string and hands on its parts.
     pub(super) fn string(&mut self, mut part: impl FnMut(&[u8])) -> Result<(), Fault> {
@@ -39,15 +42,52 @@ impl Cursor<'_> {
             Some(b'r') => b'\r',
             Some(b'b') => 8,
             Some(b'f') => 12,
-            Some(b'u') => {
-                let code = self.code_point()?;
-                encode(code, part);
-                return Ok(());
-            }
+            Some(b'u') => return self.code_points(part),
             _ => return Err(self.fault("there is an escape that JSON has not")),
         };
         self.at += 1;
         part(&[byte]);
+        Ok(())
+    }
+
+    /// Passes `uXXXX` and what follows in that form, and hands on some characters at a time.
+    ///
+    /// Text in other scripts than Latin is written so, but for what is between its words: a few
+    /// plain bytes between two such escapes are taken, too.
+    fn code_points(&mut self, part: &mut impl FnMut(&[u8])) -> Result<(), Fault> {
+        let mut run = [0; RUN];
+        let (mut at, mut length) = (self.at - 1, 0);
+        while let Some(&next) = self.line[at..].first_chunk::<8>() {
+            let (bytes, width) = if let [b'\\', b'u', a, b, c, d, ..] = next {
+                let code = hexadecimal([a, b, c, d]);
+                if matches!(code, 0xd800..0xe000 | NO_DIGITS..) {
+                    break;
+                }
+                at += 6;
+                encoded(code)
+            } else {
+                let word = u64::from_le_bytes(next);
+                let plain = before(special(word));
+                if next.get(plain..plain + 2) != Some(b"\\u") {
+                    break;
+                }
+                at += plain;
+                (word, plain)
+            };
+            run[length..][..8].copy_from_slice(&bytes.to_le_bytes());
+            length += width;
+            if length > RUN - 8 {
+                part(&run[..length]);
+                length = 0;
+            }
+        }
+        if at >= self.at {
+            self.at = at;
+            part(&run[..length]);
+            return Ok(());
+        }
+        let (bytes, width) = encoded(self.code_point()?);
+        part(&bytes.to_le_bytes()[..width]);
         Ok(())
     }
 
@@ -70,14 +110,21 @@ impl Cursor<'_> {
     /// Passes `uXXXX`.
     fn unit(&mut self) -> Result<u32, Fault> {
         if let Some(&[_, a, b, c, d]) = self.line[self.at..].first_chunk() {
-            let [a, b, c, d] = [a, b, c, d].map(|digit| HEXADECIMAL[usize::from(digit)]);
-            if a | b | c | d < 16 {
+            let code = hexadecimal([a, b, c, d]);
+            if code < NO_DIGITS {
                 self.at += 5;
-                return Ok(u32::from(a) << 12 | u32::from(b) << 8 | u32::from(c << 4 | d));
+                return Ok(code);
             }
         }
         Err(self.fault("there is a \\u without four hexadecimal digits"))
     }
+}
+
+/// The number that four hexadecimal digits are; [`NO_DIGITS`] or more if they are none.
+#[inline]
+fn hexadecimal([a, b, c, d]: [u8; 4]) -> u32 {
+    let [first, second, third, last] = &HEXADECIMAL;
+    first[usize::from(a)] | second[usize::from(b)] | third[usize::from(c)] | last[usize::from(d)]
 }
 
 /// How many bytes come before a quote, a backslash or a control character.
@@ -86,20 +133,13 @@ impl Cursor<'_> {
 /// called for each takes longer.
 #[inline]
 fn plain_length(bytes: &[u8]) -> usize {
-    const EACH: u64 = u64::MAX / 255;
     let mut length = 0;
     for word in bytes.chunks_exact(8) {
         let mut eight = [0; 8];
         eight.copy_from_slice(word);
-        let word = u64::from_le_bytes(eight);
-        let less = |word: u64, limit: u8| word.wrapping_sub(EACH * u64::from(limit));
-        let quote = less(word ^ (EACH * u64::from(b'"')), 1);
-        let backslash = less(word ^ (EACH * u64::from(b'\\')), 1);
-        let control = less(word, b' ');
-        // The high bit of a byte that is one of these; and maybe of some that come after it.
-        let found = (quote | backslash | control) & !word & (EACH << 7);
+        let found = special(u64::from_le_bytes(eight));
         if found != 0 {
-            return length + found.trailing_zeros() as usize / 8;
+            return length + before(found);
         }
         length += 8;
     }
@@ -107,29 +147,57 @@ fn plain_length(bytes: &[u8]) -> usize {
     length + bytes[length..].iter().take_while(is_plain).count()
 }
 
-/// Hands on a character's UTF-8; that of a surrogate as if it were one.
-///
-/// Each length by itself, as copying a number of bytes that is known takes no call.
+/// Of eight bytes, the first of them the lowest, the high bit of each that is a quote, a backslash
+/// or a control character; and maybe of some that come after such a one.
 #[inline]
-#[allow(clippy::cast_possible_truncation, reason = "six bits each, or fewer")]
-fn encode(code: u32, part: &mut impl FnMut(&[u8])) {
-    let last = |shift: u32| 0x80 | (code >> shift & 0x3f) as u8;
-    match code {
-        0..0x80 => part(&[code as u8]),
-        0x80..0x800 => part(&[0xc0 | (code >> 6) as u8, last(0)]),
-        0x800..0x1_0000 => part(&[0xe0 | (code >> 12) as u8, last(6), last(0)]),
-        _ => part(&[0xf0 | (code >> 18) as u8, last(12), last(6), last(0)]),
-    }
+fn special(word: u64) -> u64 {
+    const EACH: u64 = u64::MAX / 255;
+    let less = |word: u64, limit: u8| word.wrapping_sub(EACH * u64::from(limit));
+    let quote = less(word ^ (EACH * u64::from(b'"')), 1);
+    let backslash = less(word ^ (EACH * u64::from(b'\\')), 1);
+    let control = less(word, b' ');
+    (quote | backslash | control) & !word & (EACH << 7)
 }
 
-/// The value of each hexadecimal digit; more than 15 for what is none.
-const HEXADECIMAL: [u8; 256] = {
-    let mut values = [0xff; 256];
-    let mut value = 0;
-    while value < 16 {
-        values[b"0123456789abcdef"[value as usize] as usize] = value;
-        values[b"0123456789ABCDEF"[value as usize] as usize] = value;
-        value += 1;
+/// How many bytes come before the first that [`special`] found; 8 if there is none.
+#[inline]
+fn before(found: u64) -> usize {
+    found.trailing_zeros() as usize / 8
+}
+
+/// A character's UTF-8 from the lowest byte on, that of a surrogate as if it were one, and how long
+/// it is.
+#[inline]
+fn encoded(code: u32) -> (u64, usize) {
+    let last = |shift: u32| 0x80 | code >> shift & 0x3f;
+    let (bytes, width) = match code {
+        0..0x80 => (code, 1),
+        0x80..0x800 => (0xc0 | code >> 6 | last(0) << 8, 2),
+        0x800..0x1_0000 => (0xe0 | code >> 12 | last(6) << 8 | last(0) << 16, 3),
+        _ => (
+            0xf0 | code >> 18 | last(12) << 8 | last(6) << 16 | last(0) << 24,
+            4,
+        ),
+    };
+    (bytes.into(), width)
+}
+
+/// More than four hexadecimal digits can be.
+const NO_DIGITS: u32 = 1 << 16;
+
+/// The value of each hexadecimal digit in each of four places; [`NO_DIGITS`] for what is none.
+const HEXADECIMAL: [[u32; 256]; 4] = {
+    let mut values = [[NO_DIGITS; 256]; 4];
+    let mut place = 0;
+    while place < 4 {
+        let mut value = 0;
+        while value < 16 {
+            let number = value << (12 - 4 * place);
+            values[place][b"0123456789abcdef"[value as usize] as usize] = number;
+            values[place][b"0123456789ABCDEF"[value as usize] as usize] = number;
+            value += 1;
+        }
+        place += 1;
     }
     values
 };

@@ -41,6 +41,7 @@ _GLANCED: Final = 1000
 """Chunks that a glance looks at, at the most."""
 _NAMED_AT_ONCE: Final = 4096
 """Jobs whose names are made at once, in some milliseconds."""
+_NO_EVICTION: Final = "noeviction"
 _FIELDS: Final = [rq_keys.STATUS, rq_keys.WORKER_NAME, STAGE_FIELD, REFUSED_FIELD]
 
 
@@ -89,6 +90,7 @@ class Sweep:
         self._upkeep = upkeep
         self._next = time.monotonic()
         self._idle_said = False
+        self._eviction_said = False
         self._misplaced: set[Unit] = set()
         self._marks: dict[Unit, Place] = {}
 
@@ -120,12 +122,23 @@ class Sweep:
             logger.warning("%s", idle)
         self._idle_said = bool(idle)
         found = await self._compare(self._awaited, events)
-        memory: Any = await self._redis.info("memory")
-        self.redis_memory = int(memory.get("used_memory", 0))
+        await self._look_at_memory()
         self.unfolded = await self._redis.xlen(events_key(self._run))
         end = time.monotonic()
         self._next = end + max(SWEEP_SECONDS, _SHARE * (end - start))
         return found
+
+    async def _look_at_memory(self) -> None:
+        memory: Any = await self._redis.info("memory")
+        self.redis_memory = int(memory.get("used_memory", 0))
+        policy = memory.get("maxmemory_policy", _NO_EVICTION)
+        if memory.get("maxmemory") and policy != _NO_EVICTION and not self._eviction_said:
+            self._eviction_said = True
+            logger.warning(
+                "Redis throws away jobs, workers' names and counts when it is full "
+                "(maxmemory-policy %s); they are made again, which takes time: set noeviction",
+                policy,
+            )
 
     async def glance(self) -> None:
         """Look between two sweeps which chunks workers are at. That is only for people to see."""

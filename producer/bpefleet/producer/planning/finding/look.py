@@ -10,6 +10,7 @@ from bpefleet.kernel import glance
 from bpefleet.kernel.opening import opened_file
 from bpefleet.producer.planning.columns.group import Group
 from bpefleet.producer.planning.columns.source_file import SourceFile
+from bpefleet.producer.planning.finding.as_it_stands import shows_more
 from bpefleet.producer.planning.formats.names import AUTO, ENDINGS
 from bpefleet.producer.planning.formats.signatures import FIRST_OF_TEXT
 from bpefleet.producer.planning.formats.tell import HEAD, begins_as_text, format_of
@@ -124,4 +125,4 @@ def _goes_by_itself(name: str, others: Mapping[str, bool]) -> bool:
     if name in others or not name.isascii():
         return True
     _, dot, ending = name.lower().rpartition(".")
-    return bool(dot) and (ending in ENDINGS or ".json" in name.lower())
+    return bool(dot) and (ending in ENDINGS or shows_more(name.lower()))

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bpefleet.producer.planning.columns.group import Group
+from bpefleet.producer.planning.finding.as_it_stands import AsItStands
 from bpefleet.producer.planning.finding.found import Found, Names
 from bpefleet.producer.planning.finding.look import Looker
 from bpefleet.producer.planning.finding.walk import Walk
 from bpefleet.producer.planning.formats.expected import Expectations
 from bpefleet.producer.planning.formats.names import AUTO, BINARY, NAMES, remedy, said_of, why_not
-from bpefleet.shared.corpus.formats import KNOWN, TEXT, kind_of
+from bpefleet.shared.corpus.formats import KNOWN, TEXT
 from bpefleet.shared.errors import NotTextError, SourceError
 from bpefleet.shared.stores.urls import is_url
 
@@ -73,12 +74,8 @@ def find_files(
     if finder.broken.count:
         text = "%s passed over (links to nothing, or no files): %s"
         logger.warning(text, _files(finder.broken.count), finder.broken)
-    if finder.json.count:
-        text = (
-            "%s: JSON is counted as it stands, quotes and escapes included; --format jsonl reads "
-            "an object a line, which jq -c '.[]' makes of an array"
-        )
-        logger.warning(text, finder.json)
+    if asked != TEXT:
+        finder.as_they_stand.tell()
     return finder.found.files
 
 
@@ -88,7 +85,7 @@ class _Finder:
     Attributes:
         found: The files.
         broken: Names of no files that can be read: links to nothing, pipes.
-        json: Those among them that hold JSON by their names, and are read as text.
+        as_they_stand: Those among them that promise more than the text that is read.
     """
 
     def __init__(
@@ -100,7 +97,7 @@ class _Finder:
     ) -> None:
         self.found = Found()
         self.broken = Names()
-        self.json = Names()
+        self.as_they_stand = AsItStands()
         self._out = out
         self._check = check
         self._asked = asked
@@ -234,8 +231,7 @@ class _Finder:
 
     def _add(self, file: SourceFile) -> None:
         self.found.add(file)
-        if _is_json_as_text(file):
-            self.json.add(file.path)
+        self.as_they_stand.add(file)
 
 
 def _tell(source: str, walk: Walk) -> None:
@@ -262,13 +258,6 @@ def _refusal(source: str, refused: Names) -> NotTextError:
         "a glob such as 'FOLDER/**/*.txt'; with --format text all files that can be are read as "
         "plain text, the others passed over",
     )
-
-
-def _is_json_as_text(file: SourceFile) -> bool:
-    # Most names have none of it, and a Path for each file takes its time.
-    if kind_of(file.format) != TEXT or ".json" not in file.path.lower():
-        return False
-    return ".json" in [suffix.lower() for suffix in Path(file.path).suffixes[-2:]]
 
 
 def _why(error: OSError) -> str:
