@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from bpefleet.shared.errors import UsageError
-from bpefleet.shared.tokenizer import Tokenizer
+from bpefleet.shared.tokenizer import Tokenizer, foreign
 from bpefleet.shared.tokenizer.foreign import ForeignTokenizer
 from bpefleet.shared.tokenizer.parts import Parts
 from tests.foreign import EOS, KINDS, trained
@@ -47,6 +47,16 @@ def test_a_cut_at_a_divider_changes_no_id(parts: Parts, pieces: list[str], cut: 
         before, behind = "".join(pieces[:at]), "".join(pieces[at:])
         assert _ids(encoder, before) + _ids(encoder, behind) == _ids(encoder, text)
     assert _ids(encoder, text).count(parts.special_tokens[EOS]) == pieces.count(EOS)
+
+
+def test_texts_that_are_many_are_encoded_in_turn(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ["The house", "", "house The"] * 5
+    expected = parts.tokenizer.encode_batch(texts)
+    monkeypatch.setattr(foreign, "_AT_ONCE", 20)
+    assert parts.tokenizer.encode_batch(texts) == expected
+    assert expected[0] != expected[2] != []
 
 
 def test_another_version_of_the_package_is_refused(parts: Parts) -> None:

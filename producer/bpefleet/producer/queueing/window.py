@@ -87,7 +87,7 @@ class Window:
         states.queued(attempts)
         for chunk, attempt in attempts.items():
             about = {"chunk": chunk, "attempt_id": attempt}
-            logger.debug("%s is enqueued", states.kind.unit(chunk), extra=about)
+            logger.debug("%s %d is enqueued", states.kind.noun, chunk, extra=about)
         self.filling = self.filling or len(chunks) == _AT_ONCE
         return True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Literal
 
 from bpefleet.shared.errors import EncodingError
@@ -48,23 +49,23 @@ class Divided:
         del counted
         texts, replaced = texts_of(data, offsets, errors, offset_bytes)
         divided = [text.split(self._divider) for text in texts]
-        pieces = [piece for each in divided for piece in each if piece]
-        found = iter(self._tokenizer.encode_batch(pieces, threads=1))
+        pieces = [piece.encode() for each in divided for piece in each if piece]
+        places = array("q", accumulate(map(len, pieces), initial=0))
+        found = self._tokenizer.encode_documents(b"".join(pieces), places)
+        if self._number in found.ids:
+            raise EncodingError(
+                f"the tokenizer gives the id of {self._divider!r}, which divides documents, to "
+                "other text, too",
+                hint="name another separator",
+            )
+        bounds = pairwise((0, *found.ends))
         ids, ends = array("I"), array("Q")
         for each in divided:
             for at, piece in enumerate(each):
                 if at:
                     ids.append(self._number)
                 if piece:
-                    ids.extend(self._checked(next(found)))
+                    start, end = next(bounds)
+                    ids.frombytes(found.ids[start:end].cast("B"))
             ends.append(len(ids))
         return Encoded(memoryview(ids), memoryview(ends), replaced)
-
-    def _checked(self, ids: list[int]) -> list[int]:
-        if self._number in ids:
-            raise EncodingError(
-                f"the tokenizer gives the id of {self._divider!r}, which divides documents, to "
-                "other text, too",
-                hint="name another separator",
-            )
-        return ids

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
+_AT_ONCE: Final = 1 << 20
+"""Characters of texts that are encoded at once: what theirs makes of them takes some fifty times
+their room.
+"""
 VERSION: Final[str] = tokenizers.__version__
 _NO_RULE: Final = Pattern(CUSTOM, ())
 
@@ -136,12 +140,12 @@ class _Encoder(TextEncoder):
         self, texts: Iterable[str], special: Sequence[str] | None = None, *, threads: int = 1
     ) -> Encoded:
         del threads  # theirs has a pool of its own
-        each = self._allowing(special).encode_batch_fast(
-            [utf8(text).decode() for text in texts], add_special_tokens=False
-        )
-        ids, ends = array("I"), array("Q", accumulate(len(found.ids) for found in each))
-        for found in each:
-            ids.extend(found.ids)
+        theirs = self._allowing(special)
+        ids, ends = array("I"), array("Q")
+        for some in _at_once(utf8(text).decode() for text in texts):
+            for found in theirs.encode_batch_fast(some, add_special_tokens=False):
+                ids.extend(found.ids)
+                ends.append(len(ids))
         return Encoded(memoryview(ids), memoryview(ends))
 
     def documents(
@@ -176,3 +180,13 @@ class _Encoder(TextEncoder):
             )
         self._theirs.encode_special_tokens = special is not None
         return self._theirs
+
+
+def _at_once(texts: Iterable[str]) -> Iterator[list[str]]:
+    some, size = list[str](), 0
+    for text in texts:
+        some.append(text)
+        if (size := size + len(text)) >= _AT_ONCE:
+            yield some
+            some, size = [], 0
+    yield some

@@ -330,7 +330,7 @@ class Folding:
                     self._attempts.done(result, took)
                 folded, total = len(states.folded), states.total
             about = {"chunk": chunk, "worker": result.worker, "seconds": round(took, 6)}
-            logger.debug("%s is folded", kind.unit(chunk), extra=about)
+            logger.debug("%s %d is folded", kind.noun, chunk, extra=about)
             if folded == (total + 1) // 2 and not states.growing and kind is not REDUCE:
                 logger.info("half of the chunks are %s", kind.done)
 
