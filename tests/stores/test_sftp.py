@@ -8,11 +8,13 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from bpefleet.shared.errors import SourceError, UsageError
+from bpefleet.shared.stores.backends.filesystems import FileSystem
 from bpefleet.shared.stores.connect import store_of
 from bpefleet.shared.stores.loop import begun, done
 from bpefleet.shared.stores.urls import parsed
@@ -22,7 +24,6 @@ from tests.stores.serving import LOOPBACK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 _SERVER: Final = """
 import asyncio, asyncssh, os, sys
@@ -149,3 +150,19 @@ def test_a_machine_that_does_not_answer_is_named(key: Path, corpus: Path, tmp_pa
     assert ended.returncode == 3
     assert f"{source}: the store does not answer as it should: " in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_a_server_with_another_key_than_before_is_refused(key: Path, corpus: Path) -> None:
+    """As ssh does; one that was never seen is trusted, with a warning."""
+    with _server(corpus.parent, key) as port:
+        location = parsed(f"sftp://who@{LOOPBACK}:{port}/corpus/b.jsonl")
+        name = f"[{LOOPBACK}]:{port}"
+        public = Path(f"{key}.pub").read_text().split()[:2]
+        known = key.parent / "known_hosts"
+        known.write_text(" ".join((name, *public)))
+        assert done(FileSystem(location).head(location)) is not None
+        with _server(corpus.parent, key.parent / "another"):
+            other = Path(f"{key.parent / 'another'}.pub").read_text().split()[:2]
+        known.write_text(" ".join((name, *other)))
+        with pytest.raises(SourceError, match="the store refuses: Host key for server"):
+            done(FileSystem(location).head(location))

@@ -26,7 +26,8 @@ _TRIES: Final = 5
 _PAUSE: Final = 0.2
 _PATIENCE: Final = 60.0
 """Seconds to wait for an answer; a listing may take any time."""
-_ONE_AT_ONCE: Final = ("sftp", "ssh")
+_SSH: Final = ("sftp", "ssh")
+_ONE_AT_ONCE: Final = ("ftp", *_SSH)
 """What has one connection, on which threads would take each other's answers."""
 _AT_ONCE: Final = 32
 _TIMES: Final = (
@@ -35,6 +36,7 @@ _TIMES: Final = (
     "last_modified",
     "modified",
     "modificationTime",
+    "modify",
     "created",
 )
 """What file systems say of when a file was written."""
@@ -50,7 +52,7 @@ class FileSystem:
 
     def __init__(self, location: Location) -> None:
         try:
-            self._kind: Any = fsspec.get_filesystem_class(location.scheme)
+            self._kind = _kind(location.scheme)
         except ValueError as error:
             raise UsageError(
                 f"{location.scheme}:// is not known here ({error})",
@@ -141,6 +143,14 @@ class FileSystem:
         if self._alone:
             options = {**options, "skip_instance_cache": True}
         return _Line(lambda: self._kind(**options), alone=self._alone)
+
+
+def _kind(scheme: str) -> Any:
+    if scheme in _SSH:
+        from bpefleet.shared.stores.backends.sftp import CheckedSftp  # noqa: PLC0415  an extra
+
+        return CheckedSftp
+    return fsspec.get_filesystem_class(scheme)
 
 
 class _Line:
