@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from bpefleet.shared.process.startup import collect_in_small_steps, collect_rarely
+from bpefleet.shared.process.startup import collect_rarely, prepare_for_long
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +68,7 @@ def test_the_garbage_of_a_program_that_is_not_ours_is_left_to_it(
     default: tuple[int, int, int],
 ) -> None:
     frozen = gc.get_freeze_count()
-    collect_in_small_steps()
+    prepare_for_long()
     assert gc.get_threshold() == default
     assert gc.get_freeze_count() == frozen
 
@@ -77,7 +77,7 @@ def test_the_garbage_of_a_program_that_is_not_ours_is_left_to_it(
 def test_what_a_run_begins_with_is_never_looked_through_again() -> None:
     collect_rarely()
     rarely = gc.get_threshold()[0]
-    collect_in_small_steps()
+    prepare_for_long()
     assert gc.get_freeze_count() > 10_000
     assert gc.get_threshold()[0] < rarely
 

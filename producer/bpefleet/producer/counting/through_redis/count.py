@@ -22,7 +22,7 @@ from bpefleet.producer.counting.through_redis.payloads import Payloads
 from bpefleet.producer.queueing.abandoned import end_abandoned
 from bpefleet.producer.queueing.enqueue import Enqueuer
 from bpefleet.shared.errors import QueueError
-from bpefleet.shared.process.startup import collect_in_small_steps, give_back_freed_memory
+from bpefleet.shared.process.startup import give_back_freed_memory, prepare_for_long
 from bpefleet.shared.redis.connect import connect, connect_async
 from bpefleet.shared.redis.redis_url import redacted
 from bpefleet.shared.wire.kinds import COUNT, REDUCE
@@ -63,7 +63,7 @@ def count_there(
         NoWorkersError: The local workers ended unasked.
         OutputError: The ledger cannot be written.
     """
-    collect_in_small_steps()
+    prepare_for_long()
     try:
         return run_beside(lambda: _looked_after(session, fleet, kind), meanwhile)
     except StoppedInOutageError:
