@@ -21,17 +21,12 @@ use crate::scan::Sink;
 /// to be in the first cache still.
 const BATCH: usize = 128;
 
-/// Ids that wait to be written.
-const RECENT: usize = 256;
-
 /// Takes the ids of a text in order.
 pub(super) trait Ids {
     /// The first `number` of these.
     fn few<const N: usize>(&mut self, ids: &[u32; N], number: u32);
     /// All of these.
     fn many(&mut self, ids: &[u32]);
-    /// Called after at most [`BATCH`] calls of the others.
-    fn settle(&mut self) {}
     /// Puts ids into gaps that were left.
     fn fill(&mut self, unknown: &Unknown);
     /// How many were taken.
@@ -41,9 +36,6 @@ pub(super) trait Ids {
 /// Ids as they come.
 pub(super) struct List {
     pub(super) ids: Vec<u32>,
-    /// Where some are copied without asking how many they are.
-    recent: [u32; RECENT],
-    used: usize,
 }
 
 impl List {
@@ -55,36 +47,31 @@ impl List {
             ids.reserve_exact(number);
             prefer_large(ids.spare_capacity_mut());
         }
-        Self {
-            ids,
-            recent: [0; RECENT],
-            used: 0,
-        }
+        Self { ids }
     }
 }
 
 impl Ids for List {
+    /// Copies all of them, without asking how many there are.
     #[inline(always)]
     fn few<const N: usize>(&mut self, ids: &[u32; N], number: u32) {
-        if self.used + N > RECENT {
-            self.settle();
+        let length = self.ids.len();
+        if self.ids.capacity() - length < N {
+            self.ids.reserve(N);
         }
-        self.recent[self.used..self.used + N].copy_from_slice(ids);
-        self.used += number as usize;
+        let places = &mut self.ids.spare_capacity_mut()[..N];
+        for (place, id) in places.iter_mut().zip(ids) {
+            place.write(*id);
+        }
+        // SAFETY: `N` places behind the last were there, and written just now.
+        unsafe { self.ids.set_len(length + (number as usize).min(N)) };
     }
 
     fn many(&mut self, ids: &[u32]) {
-        self.settle();
         self.ids.extend_from_slice(ids);
     }
 
-    fn settle(&mut self) {
-        self.ids.extend_from_slice(&self.recent[..self.used]);
-        self.used = 0;
-    }
-
     fn fill(&mut self, unknown: &Unknown) {
-        self.settle();
         let mut end = self.ids.len();
         self.ids.resize(end + unknown.missing(), 0);
         let mut to = self.ids.len();
@@ -98,7 +85,7 @@ impl Ids for List {
     }
 
     fn taken(&self) -> u64 {
-        (self.ids.len() + self.used) as u64
+        self.ids.len() as u64
     }
 }
 
@@ -131,6 +118,8 @@ pub(super) struct Desk {
     scratch: Vec<u32>,
     unknown: Unknown,
     keys: [Key; BATCH],
+    /// The first bucket of each.
+    homes: [u32; BATCH],
     /// Where they end in the text; each begins where the one before ends.
     ends: [usize; BATCH],
 }
@@ -147,6 +136,7 @@ impl Desk {
             scratch: Vec::new(),
             unknown: Unknown::default(),
             keys: [Key::default(); BATCH],
+            homes: [0; BATCH],
             ends: [0; BATCH],
         }
     }
@@ -188,7 +178,7 @@ impl<'b, I: Ids> Batch<'b, I> {
             let end = self.desk.ends[at];
             let pretoken = start..end;
             start = end;
-            let Some(entry) = self.desk.cache.near(key) else {
+            let Some(entry) = self.desk.cache.near(self.desk.homes[at], key) else {
                 self.far(key, pretoken, text);
                 continue;
             };
@@ -201,7 +191,6 @@ impl<'b, I: Ids> Batch<'b, I> {
                 None => self.far(key, pretoken, text),
             }
         }
-        self.ids.settle();
         self.start = start;
         self.waiting = 0;
         if self.desk.unknown.is_full() {
@@ -268,7 +257,7 @@ impl<I: Ids> Sink for Batch<'_, I> {
         } else {
             Key::long(&text[start..end])
         };
-        self.desk.cache.prefetch(key);
+        self.desk.homes[self.waiting] = self.desk.cache.fetch(key);
         self.desk.keys[self.waiting] = key;
         self.desk.ends[self.waiting] = end;
         self.waiting += 1;

@@ -107,16 +107,21 @@ impl Cache {
         pretoken.len() <= LONGEST
     }
 
-    /// Starts fetching where a key is.
+    /// The first bucket of a key; it is fetched meanwhile.
     #[inline]
-    pub(super) fn prefetch(&self, key: Key) {
-        prefetch(&self.buckets, self.home(key));
+    pub(super) fn fetch(&self, key: Key) -> u32 {
+        let home = self.home(key);
+        prefetch(&self.buckets, home);
+        #[allow(clippy::cast_possible_truncation, reason = "buckets are far fewer")]
+        {
+            home as u32
+        }
     }
 
-    /// The entry of a key, if it is in its first bucket: most are.
+    /// The entry of a key, if it is in this bucket, its first one: most are.
     #[inline]
-    pub(super) fn near(&self, key: Key) -> Option<&Entry> {
-        find(&self.buckets[self.home(key)], key)
+    pub(super) fn near(&self, home: u32, key: Key) -> Option<&Entry> {
+        find(&self.buckets[home as usize], key)
     }
 
     /// The entry of a key, wherever it is; it is moved into its first bucket: what is asked for
@@ -266,7 +271,7 @@ impl Cache {
         });
         let mut fetched = [Entry::default(); AHEAD];
         for (at, entry) in entries.enumerate() {
-            self.prefetch(entry.key);
+            self.fetch(entry.key);
             let before = std::mem::replace(&mut fetched[at % AHEAD], entry);
             if at >= AHEAD {
                 self.put(before);

@@ -63,7 +63,7 @@ impl Unknown {
         self.places.resize(pretokens.len(), 0..0);
         let (ids, places) = (&mut self.ids, &mut self.places);
         vocabulary.merge_each(&pretokens, |which, these| {
-            cache.prefetch(self.pretokens[which].0);
+            cache.fetch(self.pretokens[which].0);
             places[which] = ids.len()..ids.len() + these.len();
             ids.extend_from_slice(these);
         });
