@@ -13,6 +13,7 @@ from benchmarks.measuring.rounds import Measurement, Results
 from benchmarks.measuring.usage import Usage
 from benchmarks.simulation.scenario import PAYLOADS, Scenario
 from benchmarks.simulation.simulate import simulate
+from bpefleet.kernel import PATTERNS
 
 if TYPE_CHECKING:
     from benchmarks.simulation.simulate import Simulated
@@ -72,7 +73,13 @@ _SECONDS: Final = click.FloatRange(0)
     "--exchange", is_flag=True, help="Have counts left and put together in an exchange, a folder."
 )
 @click.option("--signed", is_flag=True, help="Give the fleet a key.")
-@click.option("--pattern", default="cl100k", show_default=True, help="The split rule.")
+@click.option(
+    "--pattern",
+    type=click.Choice(list(PATTERNS)),
+    default="cl100k",
+    show_default=True,
+    help="The split rule.",
+)
 @click.option(
     "--corpora",
     "folder",

@@ -36,11 +36,13 @@ class Seen:
         detail: Likewise of the page's detail.
         course: After each quarter of the chunks: how many, and the bytes of memory of the producer
             and of Redis.
+        quarters: How many of these are over.
     """
 
     snapshot: int = 0
     detail: int = 0
     course: list[dict[str, int]] = field(default_factory=list)
+    quarters: int = 0
 
 
 @contextmanager
@@ -82,7 +84,9 @@ def _look(redis: FleetRedis, seen: Seen, scenario: Scenario, producer: int) -> N
         seen.snapshot = max(seen.snapshot, len(snapshot))
         seen.detail = max(seen.detail, detail)
         counted = Snapshot.from_bytes(snapshot).counted
-        if counted * _QUARTERS >= scenario.chunks * (len(seen.course) + 1):
+        quarters = counted * _QUARTERS // scenario.chunks
+        if quarters > seen.quarters:  # of a short run, one look may find several
+            seen.quarters = quarters
             pages = int(Path(f"/proc/{producer}/statm").read_text("ascii").split()[1])
             memory: Any = redis.info("memory")
             seen.course.append(
