@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 import tiktoken
+from tiktoken import registry
 
 from bpefleet.producer import train
 from bpefleet.shared.errors import OutputError, UsageError
@@ -148,3 +149,22 @@ def test_tiktokens_file_needs_a_pattern(tmp_path: Path) -> None:
     for missing in ("no_such_encoding", tmp_path / "no" / "such"):
         with pytest.raises(OutputError, match="no finished tokenizer"):
             Tokenizer.load(missing)
+
+
+def test_a_name_that_tiktoken_knows_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From what a plug-in of tiktoken's says: its own are downloaded."""
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"lo": 256, b"low": 257, b"er": 258}
+    special = {END: 259}
+    parts: dict[str, Any] = {
+        "name": "mine",
+        "pat_str": PATTERNS["cl100k"].tiktoken,
+        "mergeable_ranks": ranks,
+        "special_tokens": special,
+    }
+    monkeypatch.setattr(registry, "ENCODING_CONSTRUCTORS", {"mine": lambda: parts})
+    made, theirs = Tokenizer.load("mine"), tiktoken.Encoding(**parts)
+    assert made.pattern.option == "cl100k"
+    text = TEXT + END
+    assert made.encode(text) == theirs.encode(text, allowed_special="all")
+    with pytest.raises(OutputError, match="tiktoken has no encoding of that name"):
+        Tokenizer.load("no-such-model")

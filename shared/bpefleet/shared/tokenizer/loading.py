@@ -91,14 +91,14 @@ def _of_name(name: str) -> Tokenizer:
         OutputError: There is no such file either.
         SourceError: tiktoken cannot fetch it.
     """
-    import tiktoken  # noqa: PLC0415  slow to import
+    from tiktoken import model, registry  # noqa: PLC0415  slow to import
 
     try:
-        found = (
-            tiktoken.get_encoding(name)
-            if name in tiktoken.list_encoding_names()
-            else tiktoken.encoding_for_model(name)
-        )
+        encodings = registry.list_encoding_names()
+        encoding = name if name in encodings else model.encoding_name_for_model(name)
+        # No Encoding is made: it would hold each token twice more.
+        constructors: Any = registry.ENCODING_CONSTRUCTORS
+        parts = constructors[encoding]()
     except KeyError:
         raise OutputError(
             f"{name}: no finished tokenizer: there is no such directory or file, and tiktoken has "
@@ -110,10 +110,8 @@ def _of_name(name: str) -> Tokenizer:
             f"tiktoken cannot fetch {name}: {error}",
             hint="it downloads encodings; TIKTOKEN_CACHE_DIR is where it keeps them",
         ) from error
-    parts: Any = found
-    pattern = tokenizer_json.named(parts._pat_str)  # noqa: SLF001  there is no other way
-    ranks, special_tokens = parts._mergeable_ranks, parts._special_tokens  # noqa: SLF001  likewise
-    return Tokenizer.from_ranks(ranks, special_tokens, pattern=pattern)
+    pattern = tokenizer_json.named(parts["pat_str"])
+    return Tokenizer.from_ranks(parts["mergeable_ranks"], parts["special_tokens"], pattern=pattern)
 
 
 def _of_json(path: Path, content: bytes) -> Tokenizer:
