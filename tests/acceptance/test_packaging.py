@@ -25,6 +25,7 @@ PARTS = ("producer", "worker", "shared", "dashboard")
 
 OF_EXTRAS = {
     "bpefleet.shared.stores.backends.filesystems",
+    "bpefleet.shared.stores.backends.sftp",
     "bpefleet.shared.stores.backends.objects",
     "bpefleet.shared.tokenizer.foreign",
 }

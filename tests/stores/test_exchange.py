@@ -102,7 +102,7 @@ def test_a_store_that_is_slow_is_told_of_and_waited_for(
             told = eventually(slow)
             lines = bpefleet("status", out).stdout
             eventually(lambda: now()["updated"] > told["updated"])
-            assert "2 workers at leaving counts in the exchange, for " in lines
+            assert "leaving counts in the exchange takes 2 workers long, " in lines
             assert (told["counted"], told["workers"], told["retries"]) == (0, 2, 0)
             assert told["slow_since"] < told["updated"] - 10
         finally:

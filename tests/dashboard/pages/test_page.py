@@ -190,9 +190,12 @@ def test_an_exchange_that_is_full_or_slow_is_told(
     with opened(browser, board) as page:
         post(connection, now, sample_detail())
         page.open("/runs/sample")
-        page.shows("#notice", re.compile(r"no room for 3 chunks or sums, for 1 h.*Make room"))
+        page.shows("#notice", re.compile(r"no room for 3 chunks or sums, 1 h.* so far\. Make room"))
         post(connection, slow, sample_detail())
-        page.shows("#notice", re.compile(r"leaving counts in the exchange for 2 h.*: 2"))
+        page.shows(
+            "#notice",
+            re.compile(r"Leaving counts in the exchange takes long, 2 h.* so far, for workers: 2"),
+        )
         post(connection, replace(slow, slow=0, updated=slow.updated + 1), sample_detail())
         expect(page.page.locator("#notice")).to_be_hidden()
 

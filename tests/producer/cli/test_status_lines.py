@@ -38,8 +38,8 @@ def test_what_lies_in_an_exchange() -> None:
     now = sample_snapshot(full=3, slow=2)
     told = replace(now, full_since=now.updated - 25, slow_since=now.updated - 12)
     waits = [line for line in lines(told) if line.startswith(("  full ", "  slow "))]
-    assert "no room for 3 of them, for 25.0 s: make room" in waits[0]
-    assert "2 workers at leaving counts in the exchange, for 12.0 s: see to" in waits[1]
+    assert "no room for 3 of them, 25.0 s so far: make room" in waits[0]
+    assert "leaving counts in the exchange takes 2 workers long, 12.0 s so far: see to" in waits[1]
 
 
 def test_nothing_of_it_before() -> None:

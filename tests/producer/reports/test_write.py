@@ -186,10 +186,10 @@ def test_a_changed_source_is_not_measured(tmp_path: Path) -> None:
 
 
 def test_tiktoken_without_network_says_so(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_name: str) -> None:
+    def fail() -> None:
         raise ConnectionError("no route")
 
-    monkeypatch.setattr("tiktoken.get_encoding", fail)
+    monkeypatch.setattr("tiktoken.registry.ENCODING_CONSTRUCTORS", {"gpt2": fail})
     with logged() as said:
         write_report(run, compare=["gpt2"], held_out=(), sample_bytes=1000)
     assert "gpt2 is not compared: tiktoken cannot fetch gpt2: no route; it downloads" in said[0]

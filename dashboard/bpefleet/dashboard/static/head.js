@@ -100,9 +100,9 @@ export function drawNotice(head) {
   } else if (head.stage === "stopped") {
     tell($("notice"), `Stopped; what is ${doneOf(head)} is kept. Go on with: bpefleet ${go} ${head.directory}`);
   } else if (head.full && isCounting(head)) {
-    tell($("notice"), `The exchange has no room for ${whole(head.full)} chunks or sums, for ${span(now() - head.full_since)}. Make room, and the run goes on by itself; or cancel it, and resume it later.`, "bad");
+    tell($("notice"), `The exchange has no room for ${whole(head.full)} chunks or sums, ${span(now() - head.full_since)} so far. Make room, and the run goes on by itself; or cancel it, and resume it later.`, "bad");
   } else if (head.slow && isCounting(head)) {
-    tell($("notice"), `Workers at leaving counts in the exchange for ${span(now() - head.slow_since)}: ${whole(head.slow)}. See to its disk, store or network; the run goes on.`);
+    tell($("notice"), `Leaving counts in the exchange takes long, ${span(now() - head.slow_since)} so far, for workers: ${whole(head.slow)}. See to its disk, store or network; the run goes on.`);
   } else {
     tell($("notice"), "");
   }

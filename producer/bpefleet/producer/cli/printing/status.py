@@ -155,20 +155,20 @@ def _exchanging(now: Snapshot) -> Iterable[str]:
             f"parts are there, {_size(there.bytes)}"
         )
     if now.full and now.producer:
-        long = _for(now.full_since, now)
+        long = _so_far(now.full_since, now)
         yield (
             f"  full     the exchange has no room for {now.full:,} of them{long}: "
             "make room, and the run goes on by itself; or stop it (Ctrl-C), and resume it later"
         )
     if now.slow and now.producer:
         yield (
-            f"  slow     {several(now.slow, 'worker')} at leaving counts in the exchange"
-            f"{_for(now.slow_since, now)}: see to its disk, store or network; the run goes on"
+            f"  slow     leaving counts in the exchange takes {several(now.slow, 'worker')} long"
+            f"{_so_far(now.slow_since, now)}: see to its disk, store or network; the run goes on"
         )
 
 
-def _for(since: float, now: Snapshot) -> str:
-    return f", for {_span(now.updated - since)}" if since else ""
+def _so_far(since: float, now: Snapshot) -> str:
+    return f", {_span(now.updated - since)} so far" if since else ""
 
 
 def _stage(now: Snapshot) -> Iterable[str]:
