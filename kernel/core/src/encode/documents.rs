@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use super::batch::{Batch, Ids, List, Number};
-use super::gathered::Gathered;
+use super::gathered::{Encoded, Gathered, Part};
 use super::{Encoder, Special};
 use crate::count::{decode, Blocks, CountError, Errors, TICK};
 use crate::scan::{scan, Sink};
@@ -17,9 +17,6 @@ const SHARE: usize = 1 << 19;
 
 /// Bytes of text that are worth a thread's cache of pre-tokens.
 const LEAST: usize = 1 << 21;
-
-/// Room for so many ids is given back where they need less.
-const LARGE: usize = 1 << 12;
 
 /// What is wanted of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,51 +38,6 @@ pub struct Options<'o> {
     pub output: Output,
     /// How many threads may work; 0 is 1.
     pub threads: usize,
-}
-
-/// Ids of documents.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Encoded {
-    /// All ids, of one document after the other; none where only their number was wanted.
-    pub ids: Vec<u32>,
-    /// For each document the number of ids up to its end.
-    pub ends: Vec<u64>,
-    /// Sequences that were not UTF-8, and replaced.
-    pub replaced: u64,
-}
-
-impl Encoded {
-    /// Of parts in their order: `ids` has those of the first, and the parts have the others.
-    pub(super) fn of(parts: Vec<Part>, ids: Vec<u32>) -> Self {
-        let mut all = Self {
-            ids,
-            ..Self::default()
-        };
-        let mut before = 0;
-        for mut part in parts {
-            all.ids.append(&mut part.ids);
-            if before == 0 {
-                all.ends.append(&mut part.ends);
-            } else {
-                all.ends.extend(part.ends.iter().map(|end| before + end));
-            }
-            before += part.total;
-            all.replaced += part.replaced;
-        }
-        if all.ids.capacity() > LARGE {
-            all.ids.shrink_to_fit();
-        }
-        all
-    }
-}
-
-/// Of a share: its ids, the ends counted from its begin, and how many ids it has.
-#[derive(Default)]
-pub(super) struct Part {
-    pub(super) ids: Vec<u32>,
-    ends: Vec<u64>,
-    total: u64,
-    replaced: u64,
 }
 
 /// Room for the ids of nearly any text of so many bytes: what is not used takes no memory, and to

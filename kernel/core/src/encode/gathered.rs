@@ -7,9 +7,56 @@
 use std::mem::{take, MaybeUninit};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::documents::{Encoded, Part};
 use crate::count::CountError;
 use crate::prefetch::prefer_large;
+
+/// Room for so many ids is given back where they need less.
+const LARGE: usize = 1 << 12;
+
+/// Ids of documents.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Encoded {
+    /// All ids, of one document after the other; none where only their number was wanted.
+    pub ids: Vec<u32>,
+    /// For each document the number of ids up to its end.
+    pub ends: Vec<u64>,
+    /// Sequences that were not UTF-8, and replaced.
+    pub replaced: u64,
+}
+
+impl Encoded {
+    /// Of parts in their order: `ids` has those of the first, and the parts have the others.
+    pub(super) fn of(parts: Vec<Part>, ids: Vec<u32>) -> Self {
+        let mut all = Self {
+            ids,
+            ..Self::default()
+        };
+        let mut before = 0;
+        for mut part in parts {
+            all.ids.append(&mut part.ids);
+            if before == 0 {
+                all.ends.append(&mut part.ends);
+            } else {
+                all.ends.extend(part.ends.iter().map(|end| before + end));
+            }
+            before += part.total;
+            all.replaced += part.replaced;
+        }
+        if all.ids.capacity() > LARGE {
+            all.ids.shrink_to_fit();
+        }
+        all
+    }
+}
+
+/// Of a share: its ids, the ends counted from its begin, and how many ids it has.
+#[derive(Default)]
+pub(super) struct Part {
+    pub(super) ids: Vec<u32>,
+    pub(super) ends: Vec<u64>,
+    pub(super) total: u64,
+    pub(super) replaced: u64,
+}
 
 /// See the module.
 pub(super) struct Gathered<'g>(Mutex<Shares<'g>>);

@@ -49,7 +49,8 @@ mod vocabulary;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
-pub use documents::{Encoded, Options, Output};
+pub use documents::{Options, Output};
+pub use gathered::Encoded;
 pub use special::Special;
 pub use vocabulary::{Vocabulary, VocabularyError, MOST_TOKENS};
 
